@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, turns, weights
-from sparkiac.plan.groups import change_groups
+from sparkiac.plan import builds, fleet_timer, placement, promise, proof, turns, weights
+from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.netplan import ethernets
-from sparkiac.plan.order import changes, start_order
-from sparkiac.plan.parts import Peer, stated_bytes
+from sparkiac.plan.order import change_groups, changes, start_order
+from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
-from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, RetiredHost
+from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, RetiredHost
 from sparkiac.resolve.fabric import links_of
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.model.inventory import Inventory
     from sparkiac.plan.contract import ChangeGroup, Promise
@@ -88,7 +88,8 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
     secrets = _secrets(placed, hub if stores else None, timer)
-    unpinned = pins.unpinned(placed.containers, example=bool(resolved.lock and resolved.lock.example))
+    example = bool(resolved.lock and resolved.lock.example)
+    unpinned = tuple(sorted({pin for each in placed.containers for pin in _without_pin(each, example=example)}))
     written = resolved.written.hosts[name]
     return HostPlan(
         name=name,
@@ -152,4 +153,14 @@ def _promises(placed: placement.PlacedHost, proofs: Mapping[str, Proof]) -> dict
 def _images_from(name: str | None, placed: placement.PlacedHost, whole: _Fleet) -> Peer | None:
     if name is None:
         return None
-    return Peer(name, weights.address_for(whole.hosts[name].values, placed.values))
+    return Peer(name, address_towards(whole.hosts[name].values, [placed.values]))
+
+
+def _without_pin(container: Container, *, example: bool) -> Iterator[str]:
+    """Yield the images, models and files without a real pin; `example`: the lock is an example."""
+    image = container.image
+    inline = "@" in image.reference and not image.copied  # a copied image runs by its ID, which only the lock knows
+    if image.pull.endswith(UNLOCKED) or (example and not inline):
+        yield image.reference
+    yield from (name for name in weights.needed(container) if example or name not in container.weights.commits)
+    yield from (file.url for file in container.storage.files if example or file.sha256 is None)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.plan.images import image
+from sparkiac.plan.image import image
 from sparkiac.plan.values import PlannedBuild
 from sparkiac.resolve.builds import images
 

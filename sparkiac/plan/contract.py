@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.contract_models import NodeWeights, StagedStore
+    from sparkiac.plan.contract_units import NodeWeights, StagedStore
 
 
 class ExpectedGpu(NamedTuple):

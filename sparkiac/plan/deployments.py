@@ -12,7 +12,7 @@ from sparkiac.engines import Member, Part
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, entries, health, links, settings
+from sparkiac.plan import command, facts, health, links, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
@@ -24,7 +24,6 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
-from sparkiac.plan.facts import facts
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Published, Secret, stated_bytes
 from sparkiac.plan.values import Container
@@ -103,7 +102,11 @@ def container(resolved: Resolved, *, name: str, host: str, number: int, shared: 
         command=words,
         network=_network(node, part, options, shared=shared),
         confinement=_confinement(node),
-        storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
+        storage=Storage(
+            mounts=_mounts(node),
+            files=settings.files(values.container.files, resolved=resolved),
+            cache_key=_cache_key(image, words, weights.commits),
+        ),
         checks=_checks(node, part, options),
         timeouts=settings.timeouts(values.timeouts),
         load_guard=settings.load_guard(values) if part.loads else None,
@@ -201,11 +204,6 @@ def _confinement(node: _Node) -> Confinement:
     )
 
 
-def _storage(resolved: Resolved, node: _Node, *, cache_key: str) -> Storage:
-    files = settings.files(node.values.container.files, resolved=resolved)
-    return Storage(mounts=_mounts(node), files=files, cache_key=cache_key)
-
-
 def _mounts(node: _Node) -> tuple[BindMount, ...]:
     values = node.values
     found = settings.mounts(values.container.mounts, store=values.model_store)
@@ -250,13 +248,13 @@ def _drafter(values: ResolvedDeployment) -> str | None:
 
 def _server(resolved: Resolved, node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
     values, written, extra = node.values, node.written, node.values.extra_flags
-    recipe = entries.used(resolved, node.name)
+    recipe = facts.used(resolved, node.name)
     return ModelServer(
         engine=node.engine.name,
         options=options,
         model=values.model,
         served=command.served(values) if node.leads else (),
-        facts=facts(recipe.entries, model=values.model),
+        facts=facts.facts(recipe.entries, model=values.model),
         speculative=command.speculative(values),
         node=None if node.alone else (node.rank, len(node.group)),
         executor=node.executor,
@@ -268,7 +266,7 @@ def _server(resolved: Resolved, node: _Node, part: Part, options: Mapping[str, A
         recipe=recipe.name,
         recipe_options=recipe.options,
         published=next((each.measured for each in reversed(recipe.entries) if each.measured), ()),
-        superseded=tuple(entries.superseded(resolved, node.name, recipe)),
+        superseded=tuple(facts.superseded(resolved, node.name, recipe)),
     )
 
 

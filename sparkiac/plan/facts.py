@@ -1,18 +1,59 @@
-"""The catalog's facts about a deployment's model."""
+"""The entries of the catalog that a deployment uses, and the facts about its model."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparkiac import catalog
+from sparkiac.plan.parts import SupersededEntry
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sparkiac.model.catalog import Recipe, Variant
+    from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
     from sparkiac.model.facts import ModelFacts
     from sparkiac.plan.container import ModelServer
+    from sparkiac.report import Path
+    from sparkiac.resolve import Resolved
+
+
+class UsedRecipe(NamedTuple):
+    """The recipe of a deployment with its variant; empty for a deployment without one."""
+
+    name: str | None = None
+    """vendor/name, or vendor/name#variant."""
+    entries: tuple[Recipe | Variant, ...] = ()
+    """The recipe, and the variant if there is one."""
+    options: Mapping[str, Any] = {}
+    """Engine options, without those of the inventory."""
+
+
+def used(resolved: Resolved, deployment: str) -> UsedRecipe:
+    """Return the recipe of a deployment."""
+    written = resolved.written.deployments[deployment]
+    if written.recipe is None:
+        return UsedRecipe()
+    name = catalogued.full_name(written.recipe, written.variant)
+    found = catalogued.named(name, resolved.library)
+    return UsedRecipe(name, found.entries, found.values.get("set", {}))
+
+
+def superseded(resolved: Resolved, deployment: str, recipe: UsedRecipe) -> Iterator[SupersededEntry]:
+    """Return the entries of a deployment whose status is `superseded`."""
+    base: Path = ("deployments", deployment)
+    found: list[tuple[str, CatalogEntry, Path]] = []
+    if recipe.name:
+        labels = {"recipe": recipe.name.partition("#")[0], "variant": recipe.name}
+        found += [(labels[key], entry, (*base, key)) for key, entry in zip(labels, recipe.entries, strict=False)]
+    for index, chosen in enumerate(resolved.written.deployments[deployment].fragments):
+        fragment = catalog.fragment(chosen)
+        assert fragment is not None and fragment.value is not None, "references were checked"  # noqa: S101, PT018
+        found.append((f"fragment {chosen}", fragment.value, (*base, "fragments", index)))
+    for label, entry, path in found:
+        if entry.status == "superseded":
+            yield SupersededEntry(path, label, entry.why or "", entry.instead)
 
 
 def facts(entries: Sequence[Recipe | Variant], *, model: str) -> ModelFacts | None:

@@ -156,12 +156,11 @@ def of(host: HostPlan) -> HostMemoryUse:
     deployed = tuple(each for each in host.containers if each.kind == "deployment")
     deployments = tuple(_deployment(each, host.proofs[each.name]) for each in deployed)
     segments = (part for each in deployed for part in _segments(host.proofs[each.name].server))
-    budget = host.budget
     return HostMemoryUse(
         total_bytes=host.memory_bytes,
         parts=(*segments, *_services_and_reserve(host)),
-        headroom_bytes=budget.headroom_bytes if budget else Unknown(("total memory",)),
-        most_bytes=budget.most_bytes if budget else None,
+        headroom_bytes=host.budget.headroom_bytes,
+        most_bytes=host.budget.most_bytes,
         accounts=deployments,
     )
 
@@ -195,7 +194,7 @@ def _part(owner: str, term: Term) -> MemorySegment:
 def _services_and_reserve(host: HostPlan) -> Iterator[MemorySegment]:
     services = {each.name for each in host.units if each.path[0] != "deployments"}
     taken = sum(len(host.proofs[each.name].server.taken) for each in host.containers if each.kind == "deployment")
-    for term in host.budget.terms[taken:] if host.budget else ():
+    for term in host.budget.terms[taken:]:
         yield MemorySegment(None, term.name, "service" if term.name in services else "reserve", *term[1:])
 
 

@@ -2,16 +2,20 @@
 
 Units start one after the other, after the units that they depend on. Engines start first and never at the same time,
 because two engines that measure the free memory at once get wrong values. The nodes of a group must start together,
-because none is ready without the others: they start before other engines, and their hosts change together.
+because none is ready without the others: they start before other engines, and their hosts change together, by a vote.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from sparkiac.plan.addresses import address_towards
+from sparkiac.plan.contract import ChangeGroup
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.values import Container
 
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
 
 EXPORTERS: Final = ("monitoring", "exporters")
 """Path of the exporters in the inventory: each runs on every host, but they are not a group."""
+
+
+_VOTE_PORT: Final = 7348
+"""Port of the coordinator, open only while the hosts change; 7347 is that of copied weights."""
 
 
 class _Item(NamedTuple):
@@ -58,6 +66,22 @@ def changes(units: Units) -> dict[Together, set[Together]]:
             needs = {together[other] for unit in item.needs for other in items[unit].hosts}
             found[together[host]] |= needs - {together[host]}
     return found
+
+
+def change_groups(
+    together: Iterable[tuple[str, ...]], hosts: Mapping[str, ResolvedHost]
+) -> dict[str, ChangeGroup | None]:
+    """Return for each host the group that it changes with; None if it changes alone."""
+    found: dict[str, ChangeGroup | None] = {}
+    for members in together:
+        found |= dict.fromkeys(members, _change_group(members, hosts) if len(members) > 1 else None)
+    return found
+
+
+def _change_group(members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> ChangeGroup:
+    coordinator = members[0]
+    address = address_towards(hosts[coordinator], [hosts[name] for name in members])
+    return ChangeGroup(members, coordinator, address, _VOTE_PORT)
 
 
 def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:

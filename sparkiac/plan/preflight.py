@@ -18,17 +18,16 @@ from sparkiac.plan.contract import (
     FreePort,
     ImageDriver,
     RegistryLogin,
+    StoreExpectation,
     UnitExpectation,
     Versions,
 )
-from sparkiac.plan.contract_models import NodeWeights
-from sparkiac.plan.stores import stores as wanted_stores
+from sparkiac.plan.contract_units import NodeWeights
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from sparkiac.model.platform import Requirements
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.parts import ModelStore
@@ -50,7 +49,7 @@ def expectations(
 ) -> Expectations:
     """Return the expectations for one host; None and empty values are not checked."""
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
-    free_gib = values.docker_free_gib
+    free_gib, lowest = values.docker_free_gib, values.requires
     return Expectations(
         host=host.name,
         architecture=_MACHINES[values.architecture],
@@ -59,7 +58,7 @@ def expectations(
         doubted_drivers=_doubted(values, containers),
         image_drivers=image_drivers(containers),
         kernel_parameters=values.kernel_parameters,
-        versions=_versions(values.requires),
+        versions=Versions(lowest.docker, lowest.compose, lowest.container_toolkit, lowest.systemd),
         docker_access=_RUNS_AS if containers else None,
         memory_bytes=host.memory_bytes,
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
@@ -69,9 +68,61 @@ def expectations(
         ports=_ports(host),
         secrets=tuple(ExpectedSecret(secret, "0600") for secret in secrets),
         logins=_logins(containers),
-        store=wanted_stores(containers, staged=stores, unpinned=unpinned),
+        store=expected_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container, stores) for container in containers},
     )
+
+
+def expected_stores(
+    containers: Iterable[Container], *, staged: Iterable[ModelStore] = (), unpinned: Collection[str] = ()
+) -> tuple[StoreExpectation, ...]:
+    """Return the expected content of each model store.
+
+    Models that the playbooks download are not checked, because they may not be there yet. The commit of an unpinned
+    model is not checked, because preflight would suggest to download a commit that does not exist.
+    """
+    downloaded = {(store.path, stored.repository.model) for store in staged for stored in store.models}
+    by_path: dict[str, dict[str, list[Container]]] = {}
+    for container in containers:
+        for entry, model in _entries(container, unpinned):
+            if container.weights.store is not None and (container.weights.store, model) not in downloaded:
+                by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
+    return tuple(_store(path, found) for path, found in sorted(by_path.items()))
+
+
+def _store(path: str, entries: dict[str, list[Container]]) -> StoreExpectation:
+    dated = {_cached(pair.drafter): pair.not_before for pair in catalog.drafters() if pair.drafter and pair.not_before}
+    groups = {entry: tuple(each.name for each in users if each.server.node) for entry, users in entries.items()}
+    gated = (_name(entry) for entry, users in entries.items() if any(_gated(user, entry) for user in users))
+    return StoreExpectation(
+        path=path,
+        models=tuple(sorted(entries)),
+        gated=tuple(sorted(gated)),
+        not_before={_name(entry): dated[_name(entry)] for entry in sorted(entries) if _name(entry) in dated},
+        compared={_name(entry): names for entry, names in groups.items() if names},
+    )
+
+
+def _gated(container: Container, entry: str) -> bool:
+    server = container.server
+    known = server.facts is not None and server.facts.gated is True and server.model is not None
+    return known and _name(entry) in {server.model, _cached(server.model or "")}
+
+
+def _entries(container: Container, unpinned: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Return the directory of each model in the Hugging Face cache, with the pinned commit, or its plain directory."""
+    for model in container.weights.models:
+        commit = None if model in unpinned else container.weights.commits.get(model)
+        yield f"{_cached(model)}{f'@{commit}' if commit else ''}", model
+    yield from ((name, name) for name in (weights.handle(each) or each for each in container.weights.directories))
+
+
+def _name(entry: str) -> str:
+    return entry.partition("@")[0]
+
+
+def _cached(model: str) -> str:
+    return f"models--{model.replace('/', '--')}"
 
 
 def image_drivers(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
@@ -91,15 +142,6 @@ def _doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Dou
         DoubtedDriver(each.series, each.why)
         for each in catalog.doubted_drivers()
         if each.compute_capability == host.gpu.compute_capability
-    )
-
-
-def _versions(lowest: Requirements) -> Versions:
-    return Versions(
-        docker=lowest.docker,
-        compose=lowest.compose,
-        container_toolkit=lowest.container_toolkit,
-        systemd=lowest.systemd,
     )
 
 

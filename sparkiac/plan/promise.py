@@ -38,58 +38,39 @@ _CONTEXT: Final = {"sglang": "context_length"}
 
 
 def promise(unit: Container | Program, config: Config) -> Promise | None:
-    """Return the expected API of a unit; `config` is config.json of its model. None if it accepts no requests."""
+    """Return the expected API of a unit; `config` is config.json of its model. None if it accepts no requests.
+
+    A worker of a group serves no HTTP; it must be connected to the leader's store.
+    """
     server, listen = unit.server, unit.network.listen
-    if not isinstance(unit, Program) and not server.leads:
-        return _of_worker(unit)
-    if listen is None:
+    serves = isinstance(unit, Program) or server.leads
+    if serves and listen is None:
         return None
-    address, port = listen
-    kind = _kind(unit, config)
+    kind = _kind(unit, config) if serves else "worker"
     generates = kind in {"chat", "generate"}
     return Promise(
         unit=unit.unit,
         kind=kind,
-        url=f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
+        url=_url(*listen) if listen else None,
         health=unit.checks.path,
         models=server.served,
         api_key=unit.secrets[0].name if unit.secrets and server.served else None,
-        clients=server.clients,
+        clients=server.clients if serves else (),
         reasoning=generates and server.options.get("reasoning_parser") is not None,
         structured=generates and server.engine in _STRUCTURED,
         vision=generates and _sees(server, config),
-        max_model_len=_length(server),
+        max_model_len=_length(server) if serves else None,
         dimensions=_dimensions(config) if kind == "embedding" else None,
         speculative=generates and server.speculative is not None,
-        metrics=_metrics(server),
+        metrics=_metrics(server) if serves else None,
         answer_s=unit.timeouts.answer_s,
         store=server.store,
         workers=server.node[1] - 1 if server.node else 0,
     )
 
 
-def _of_worker(unit: Container) -> Promise:
-    """Return the checks of a worker of a group: it serves no HTTP, and must be connected to the leader's store."""
-    nodes = unit.server.node
-    return Promise(
-        unit=unit.unit,
-        kind="worker",
-        url=None,
-        health=None,
-        models=(),
-        api_key=None,
-        clients=(),
-        reasoning=False,
-        structured=False,
-        vision=False,
-        max_model_len=None,
-        dimensions=None,
-        speculative=False,
-        metrics=None,
-        answer_s=unit.timeouts.answer_s,
-        store=unit.server.store,
-        workers=nodes[1] - 1 if nodes else 0,
-    )
+def _url(address: str, port: int) -> str:
+    return f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
 
 
 def _kind(unit: Container | Program, config: Config) -> str:

@@ -283,8 +283,8 @@ def _prefill(container: Container, found: Prediction, record: StartRecord | None
     """Return the prefill rate: measured, else published, else that of the class of the network."""
     measured = recorded.prefill(record) if record else None
     catalogued, active_b = facts.known(container.server), _parameters(container)[1]
-    if measured or (catalogued and catalogued.prefill):
-        return measured or (catalogued.prefill if catalogued else None) or NO_RATE
+    if known := measured or (catalogued.prefill if catalogued else None):
+        return known
     if isinstance(found.shape, Unknown) or active_b is None:
         return NO_RATE
     rates = speed.prefill_rates(found.shape, active_b * 1e9)

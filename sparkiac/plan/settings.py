@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sparkiac.model.references import hub_file
 from sparkiac.plan import weights
 from sparkiac.plan.contract import Sysctl
-from sparkiac.plan.contract_loading import LoadGuard
+from sparkiac.plan.contract_units import LoadGuard
 from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile, UnitTimeouts
 
 if TYPE_CHECKING:

@@ -44,12 +44,7 @@ class StartupComparison(NamedTuple):
 
 def servers(plan: Plan) -> dict[str, HostPlan]:
     """Return deployment → host; for a group, the host of the leader."""
-    return {
-        container.name: host
-        for host in plan.hosts
-        for container in host.containers
-        if container.kind == "deployment" and container.server.leads
-    }
+    return {each.name: host for host, each in plan.containers if each.kind == "deployment" and each.server.leads}
 
 
 def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None:

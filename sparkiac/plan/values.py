@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
-    from sparkiac.plan.contract_loading import LoadGuard
+    from sparkiac.plan.contract_units import LoadGuard
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image

@@ -10,7 +10,6 @@ from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from ipaddress import IPv4Interface, IPv6Interface
 
     from sparkiac.model.lock import LockedModel
     from sparkiac.model.resolved import ResolvedHost
@@ -20,14 +19,15 @@ if TYPE_CHECKING:
 
 def pinned(resolved: Resolved) -> dict[str, LockedModel]:
     """Return the repositories in the lock, without those for which the inventory now requests another revision."""
-    found = {name: _pin(resolved, name) for name in (resolved.lock.models if resolved.lock else ())}
-    return {name: locked for name, locked in found.items() if locked is not None}
+    known = resolved.lock.models if resolved.lock else {}
+    return {name: locked for name, locked in known.items() if is_wanted(resolved, name, locked.revision)}
 
 
 def commits(resolved: Resolved, names: Iterable[str]) -> dict[str, str]:
     """Return repository → pinned commit, for those that the lock has."""
-    found = {name: _pin(resolved, name) for name in sorted(names)}
-    return {name: locked.commit for name, locked in found.items() if locked is not None}
+    known = resolved.lock.models if resolved.lock else {}
+    found = {name: known[name] for name in sorted(names) if name in known}
+    return {name: locked.commit for name, locked in found.items() if is_wanted(resolved, name, locked.revision)}
 
 
 def handle(directory: str) -> str | None:
@@ -62,16 +62,10 @@ def weight_peers(
     found: dict[str, tuple[Peer, ...]] = {}
     for name, host in hosts.items():
         held = [stored.repository.model for store in stores[name] for stored in store.models]
-        near = [(str(link.network), str(link.ip)) for link in _networks(host)]
+        near = [(str(link.network), str(link.ip)) for link in (ip_interface(each.address) for each in links_of(host))]
         peers = [first.setdefault((net, model), Peer(name, ip)) for net, ip in near for model in held]
         found[name] = tuple(dict.fromkeys(peer for peer in peers if peer.host != name))
     return found
-
-
-def address_for(server: ResolvedHost, client: ResolvedHost) -> str:
-    """Return the address at which `client` reaches `server`: that of a direct link if they share one."""
-    near = {link.network for link in _networks(client)}
-    return next((str(link.ip) for link in _networks(server) if link.network in near), server.address)
 
 
 def needed(container: Container) -> tuple[str, ...]:
@@ -88,15 +82,6 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
 def is_wanted(resolved: Resolved, name: str, revision: str) -> bool:
     """Return whether the locked revision of a repository is the one that the inventory requests, if it requests one."""
     return resolved.written.revisions.get(name, revision) == revision
-
-
-def _pin(resolved: Resolved, name: str) -> LockedModel | None:
-    locked = resolved.lock.models.get(name) if resolved.lock else None
-    return locked if locked is not None and is_wanted(resolved, name, locked.revision) else None
-
-
-def _networks(host: ResolvedHost) -> list[IPv4Interface | IPv6Interface]:
-    return [ip_interface(link.address) for link in links_of(host)]
 
 
 def _repository(name: str, locked: LockedModel) -> ModelRepository:

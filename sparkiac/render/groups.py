@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.contract_groups import GroupNode
+from sparkiac.plan.contract_units import GroupNode
 from sparkiac.render import compose, jsontext
 
 if TYPE_CHECKING:

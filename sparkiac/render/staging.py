@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract_models import ManifestFile, ModelManifest, StagedModel, StagedStore
+from sparkiac.plan.contract_units import ManifestFile, ModelManifest, StagedModel, StagedStore
 from sparkiac.render import jsontext
 
 if TYPE_CHECKING:

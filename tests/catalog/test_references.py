@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac.catalog import interfaces
 from sparkiac.plan import build
-from sparkiac.plan.images import image
+from sparkiac.plan.image import image
 from sparkiac.rules import release, serverrelease
 from tests.catalog.references import REFERENCES, Reference
 from tests.plan.fleets import ONES, deployment, resolved

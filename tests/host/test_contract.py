@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.plan import contract, contract_groups, contract_loading, contract_models, contract_monitoring
+from sparkiac.plan import contract, contract_monitoring, contract_units
 from tests.host.conftest import load
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
 NAMES = {
     "Mapping": Mapping,
-    "NodeWeights": contract_models.NodeWeights,
+    "NodeWeights": contract_units.NodeWeights,
     "Promise": contract.Promise,
-    "StagedStore": contract_models.StagedStore,
+    "StagedStore": contract_units.StagedStore,
 }
 NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [
@@ -30,10 +30,10 @@ FILES = [
     ("switch_store.py", "FILE", contract.PlacedFile),
     ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
     ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
-    ("load_memory", "GUARD", contract_loading.LoadGuard),
-    ("group", "NODE", contract_groups.GroupNode),
-    ("stage_store.py", "STORES", list[contract_models.StagedStore]),
-    ("stage_store.py", "MANIFEST", contract_models.ModelManifest),
+    ("load_memory", "GUARD", contract_units.LoadGuard),
+    ("group", "NODE", contract_units.GroupNode),
+    ("stage_store.py", "STORES", list[contract_units.StagedStore]),
+    ("stage_store.py", "MANIFEST", contract_units.ModelManifest),
 ]
 
 

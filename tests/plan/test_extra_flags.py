@@ -8,8 +8,7 @@ import pytest
 
 from sparkiac import source
 from sparkiac.model.inventory import Inventory
-from sparkiac.plan.image import AddedNames, TagFacts
-from sparkiac.plan.images import image
+from sparkiac.plan.image import AddedNames, TagFacts, image
 from tests.plan.fleets import container, deployment, resolved
 
 FLAGS: Final = "extra_flags: {why: a patch, options: [mine], variables: [VLLM_MINE]}"

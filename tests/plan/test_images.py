@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.plan.images import image
+from sparkiac.plan.image import image
 from tests.plan.fleets import ONES, TWOS, lock
 
 NGC = "nvcr.io/nvidia/vllm:26.04-py3"

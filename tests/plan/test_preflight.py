@@ -9,7 +9,7 @@ import pytest
 from sparkiac import catalog
 from sparkiac.plan import preflight
 from sparkiac.plan.contract import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
-from sparkiac.plan.stores import stores
+from sparkiac.plan.preflight import expected_stores as stores
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, container, deployment, planned, service
 

@@ -15,7 +15,7 @@ from sparkiac.memory.values import GIB, Unknown
 from sparkiac.model.catalog import EngineName, UseCase
 from sparkiac.model.settings import Serving
 from sparkiac.plan import command
-from sparkiac.plan.images import image as known_image
+from sparkiac.plan.image import image as known_image
 from sparkiac.resolve import catalogued, search
 
 if TYPE_CHECKING:

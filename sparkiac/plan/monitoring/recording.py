@@ -81,8 +81,8 @@ def rules(offers: Iterable[Mapping[str, Metric]]) -> dict[str, str]:
     known = list(offers)
     found: dict[str, list[str]] = {}
     for record in RECORDS:
-        for expr in dict.fromkeys(_expressions(record, known)):
-            found.setdefault(record.name, []).append(expr)
+        if expressions := [*_expressions(record, known)]:
+            found.setdefault(record.name, []).extend(expressions)
     return {name: " or ".join(dict.fromkeys(each)) for name, each in found.items()}
 
 

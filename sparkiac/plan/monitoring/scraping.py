@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 KEY_DIRECTORY: Final = "/run/secrets"
 _KEYED: Final = ("llama-cpp",)
 """Engines that require their key on /metrics."""
-_OWN_JOBS: Final = {"prometheus": "prometheus", "alertmanager": "alertmanager", "grafana": "grafana"}
 _EXPORTER_JOBS: Final = {"node-exporter": "node", "gpu-exporter": "gpu"}
 
 
@@ -65,7 +64,7 @@ def _of_host(host: str, placed: Iterable[Container], hosts: Mapping[str, Resolve
             job = f"deployments-{secret}" if secret else "deployments"
             yield Target(job, address, labels, container.path, host, listen, way.obstacle, secret)
         elif container.path[0] == "monitoring":
-            job = _OWN_JOBS.get(kind) or _EXPORTER_JOBS[kind]
+            job = _EXPORTER_JOBS.get(kind, kind)
             yield Target(job, address, {"host": host}, container.path, host, listen, way.obstacle)
 
 
