@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from functools import cache
@@ -109,6 +110,14 @@ def test_functions_are_small_in_general() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     assert [name(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_a_module_has_every_name_that_it_exports() -> None:
+    exporting = [path for path in MODULES if "\n__all__ = " in path.read_text()]
+    dotted = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in exporting]
+    modules = [importlib.import_module(each) for each in dotted]
+    assert len(modules) > 3
+    assert [(each.__name__, name) for each in modules for name in each.__all__ if not hasattr(each, name)] == []
 
 
 def test_there_is_no_drawer_for_everything() -> None:

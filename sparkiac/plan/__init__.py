@@ -16,7 +16,6 @@ __all__ = [
     "HubEndpoint",
     "Image",
     "ModelFacts",
-    "Mount",
     "Plan",
     "PlannedBuild",
     "Published",
