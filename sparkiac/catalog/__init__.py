@@ -5,9 +5,10 @@ Most functions return a Source, so that a resolved value has the file and line t
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
@@ -124,6 +125,12 @@ def platform_names() -> tuple[str, ...]:
 def build_names() -> tuple[str, ...]:
     """Return the names of all builds, sorted."""
     return _names("builds")
+
+
+def engine_options(engine: str) -> dict[str, Any]:
+    """Return the options of an engine other than vLLM by release; `sparkiac.engines.tables` describes the format."""
+    found: dict[str, Any] = json.loads((_ROOT / "options" / f"{engine}.json").read_bytes())
+    return found
 
 
 def holding(text: str) -> Iterator[str]:

@@ -141,7 +141,7 @@ def versions() -> tuple[str, ...]:
 @cache
 def interface(version: str) -> Interface | None:
     """Return the interface of a release, or None if it is unknown."""
-    return _read(version) if version in versions() else None
+    return _parsed(json.loads((_ROOT / f"{version}.json").read_bytes())) if version in versions() else None
 
 
 @cache
@@ -233,10 +233,6 @@ def captured(raw: bytes) -> Captured:
         message = f"its format is {found[0]!r}; this version of sparkiac reads format {_FORMAT}"
         raise ValueError(message)
     return found[1]
-
-
-def _read(version: str) -> Interface:
-    return _parsed(json.loads((_ROOT / f"{version}.json").read_bytes()))
 
 
 def _parsed(raw: dict[str, Any]) -> Interface:

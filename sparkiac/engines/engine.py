@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
 """`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
 none."""
+
+
+CACHE: Final = "/cache"
+"""Directory inside the container that keeps compiled kernels between restarts."""
+CONTAINER: Final[Mapping[str, Any]] = {
+    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
+    "bind": "lan",
+}
+"""Defaults that most engines share. Load time: Spark guide and vLLM blog give up to 15 minutes."""
 
 
 class Option(NamedTuple):
@@ -48,6 +58,10 @@ class Request(NamedTuple):
     speculative: Mapping[str, Any] | None
     commits: Mapping[str, str] = {}
     """Repository → pinned commit."""
+
+    def pins(self, **named: str | None) -> dict[str, str]:
+        """Return the pinned commit of each of these repositories, by the option that sets it."""
+        return {option: self.commits[name] for option, name in named.items() if name and name in self.commits}
 
 
 class Start(NamedTuple):

@@ -14,8 +14,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines import tables
-from sparkiac.engines.engine import Engine, Groups, Part, Request, Start
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Part, Request, Start
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         # Kernels that the driver compiles for this GPU (CUDA programming guide, "CUDA Environment Variables").
         "CUDA_CACHE_PATH": f"{CACHE}/cuda",
     },
-    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
-    "bind": "lan",
+    **CONTAINER,
 }
 """The lowest layer of every llama.cpp deployment."""
 

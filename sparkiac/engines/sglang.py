@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines import tables
-from sparkiac.engines.engine import Engine, Groups, Part, Request, Start
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Part, Request, Start
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         # Else /health generates a token, and a long prompt before it would look like a server that hangs.
         "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": 0,
     },
-    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
-    "bind": "lan",
+    **CONTAINER,
 }
 """The lowest layer of every SGLang deployment."""
 
@@ -63,22 +60,15 @@ _CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle", "eagle3", "draft_mo
 
 def start(request: Request) -> Start:
     """Return the arguments: the model, one served name, and the options. `--config` must be a separate word."""
-    options = {**_pins(request), **_speculative(request.speculative or {}), **request.options}
+    chosen = request.speculative or {}
+    pins = request.pins(revision=request.model, speculative_draft_model_revision=chosen.get("model"))
+    options = {**pins, **_speculative(chosen), **request.options}
     options["model_path"] = request.model
     if request.served:
         options["served_model_name"] = request.served[0]
     if "config" in options:
         options["config"] = (options["config"],)
     return Start(written(options, OPTIONS))
-
-
-def _pins(request: Request) -> dict[str, str]:
-    """Return the pinned commits of model and drafter."""
-    drafter = (request.speculative or {}).get("model")
-    named = {"revision": request.model, "speculative_draft_model_revision": drafter}
-    return {
-        option: request.commits[name] for option, name in named.items() if name is not None and name in request.commits
-    }
 
 
 def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from sparkiac.catalog import options as files
+from sparkiac import catalog
 from sparkiac.engines.engine import Option
 from sparkiac.hints import ranges
 
@@ -79,7 +79,7 @@ class Table(NamedTuple):
 @cache
 def table(engine: str) -> Table:
     """Return the table of an engine."""
-    raw = files.read(engine)
+    raw = catalog.engine_options(engine)
     releases = tuple(raw["releases"])
     facts = {_name(spelling): each for spelling, each in raw["options"].items() if spelling.startswith("--")}
     options = {name: _held(each, releases) for name, each in facts.items()}

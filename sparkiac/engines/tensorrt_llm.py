@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines import tables
-from sparkiac.engines.engine import Engine, Request, Start, chosen, known
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start, chosen, known
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "TRITON_CACHE_DIR": f"{CACHE}/triton",
         "TORCHINDUCTOR_CACHE_DIR": f"{CACHE}/inductor",
     },
-    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
-    "bind": "lan",
+    **CONTAINER,
 }
 """The lowest layer of every TensorRT-LLM deployment."""
 

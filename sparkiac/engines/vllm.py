@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start
 from sparkiac.engines.vllm_groups import GROUPS
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-CACHE: Final = "/cache"
-"""Directory inside the container that keeps compiled kernels between restarts."""
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published
@@ -30,11 +27,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "TORCHINDUCTOR_CACHE_DIR": f"{CACHE}/inductor",
         "FLASHINFER_WORKSPACE_BASE": f"{CACHE}/flashinfer",
     },
-    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
-    "bind": "lan",
+    **CONTAINER,
 }
-"""The lowest layer of every vLLM deployment. Load time: Spark guide and vLLM blog give up to 15 minutes."""
+"""The lowest layer of every vLLM deployment."""
 
 DFLASH: Final[Mapping[str, Any]] = {
     "set": {"attention_backend": "triton_attn", "kv_cache_dtype": None},
@@ -44,27 +39,18 @@ DFLASH: Final[Mapping[str, Any]] = {
 
 
 def start(request: Request) -> Start:
-    """Write the model, then one sorted `--option=value` each."""
-    options = _pins(request) | dict(request.options)
+    """Write the model, then one sorted `--option=value` each.
+
+    Without the commits of model and tokenizer, the server takes what the hub's `main` was at download.
+    """
+    pins = request.pins(revision=request.model, tokenizer_revision=request.options.get("tokenizer"))
+    options = pins | dict(request.options)
     if request.served:
         options["served_model_name"] = request.served
     if request.speculative is not None:
-        chosen = _pinned_drafter(request) | dict(request.speculative)
+        chosen = request.pins(revision=request.speculative.get("model")) | dict(request.speculative)
         options["speculative_config"] = {key: value for key, value in chosen.items() if value is not None}
     return Start((request.model, *written(options)))
-
-
-def _pins(request: Request) -> dict[str, str]:
-    """Give the commits of model and tokenizer: without them the server takes what the hub's `main` was at download."""
-    named = {"revision": request.model, "tokenizer_revision": request.options.get("tokenizer")}
-    return {
-        option: request.commits[name] for option, name in named.items() if name is not None and name in request.commits
-    }
-
-
-def _pinned_drafter(request: Request) -> dict[str, str]:
-    name = (request.speculative or {}).get("model")
-    return {"revision": request.commits[name]} if name is not None and name in request.commits else {}
 
 
 ENGINE: Final = Engine(

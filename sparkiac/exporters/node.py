@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE
 from sparkiac.model import references
 from sparkiac.plan import BindMount
 from sparkiac.render import escape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE
 from sparkiac.exporters import node
 from sparkiac.render import escape, yamltext
 

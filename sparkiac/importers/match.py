@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE
 from sparkiac.engines.vllm_check import names
 from sparkiac.importers import mounts, serving
 from sparkiac.importers.launch import Note

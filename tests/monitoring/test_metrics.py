@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog
-from sparkiac.catalog import exporters, metrics
+from sparkiac.catalog import metrics
 from sparkiac.plan.monitoring import dashboards, recording
 from tests.host.conftest import load
+from tests.monitoring import exporters
 from tests.monitoring.fleets import FULL, promtool, rendered, rules
 from tests.monitoring.queries import names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.engine import CACHE
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import promise_file
 from sparkiac.plan.preflight import cache_path
