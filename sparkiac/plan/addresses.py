@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from sparkiac.resolve.fabric import links_of, networks_of
+from sparkiac.resolve.fabric import link_address, links_of, networks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,14 +22,9 @@ def bind_address(host: ResolvedHost, bind: Bind) -> str:
         case "lan":
             return host.address
         case "fabric":
-            return fabric_address(host)
+            return link_address(host)
         case _:
             return "0.0.0.0"  # noqa: S104  the user wrote `bind: any`
-
-
-def fabric_address(host: ResolvedHost) -> str:
-    """Return the address of a host's first high-speed link. Resolve has checked that the host has one."""
-    return str(ip_interface(links_of(host)[0].address).ip)
 
 
 def address_towards(host: ResolvedHost, others: Iterable[ResolvedHost]) -> str:

@@ -6,10 +6,10 @@ from ipaddress import ip_address, ip_interface
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.addresses import address_towards, fabric_address
+from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
-from sparkiac.resolve.fabric import links_of
+from sparkiac.resolve.fabric import link_address, links_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def addresses(hosts: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool) -> tu
     """
     leader = hosts[0]
     if not mesh:
-        return tuple(map(fabric_address, hosts))
+        return tuple(map(link_address, hosts))
     if not pairs:
         return tuple(host.address for host in hosts)
     return (leader.address, *(address_towards(host, [leader]) for host in hosts[1:]))

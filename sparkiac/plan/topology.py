@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan.addresses import fabric_address
+from sparkiac.resolve.fabric import link_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +74,7 @@ def _to_other_host(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost
         return Route(None, obstacle="loopback")
     if target.address in {_EVERY, there.address}:
         return _at(there.address, target.port)
-    on_fabric = there.fabric is not None and target.address == fabric_address(there)
+    on_fabric = there.fabric is not None and target.address == link_address(there)
     if on_fabric and hosts[host].fabric is None:
         return Route(None, obstacle="fabric")
     return _at(target.address, target.port)

@@ -57,8 +57,7 @@ class Resolved(NamedTuple):
     @property
     def written(self) -> Inventory:
         """The inventory as the user wrote it."""
-        assert self.inventory.value is not None, "only a valid inventory is resolved"  # noqa: S101
-        return self.inventory.value
+        return self.inventory.valid
 
 
 def resolve(
@@ -69,7 +68,6 @@ def resolve(
     library: Library = SHIPPED,
 ) -> tuple[tuple[Finding, ...], Resolved | None]:
     """Resolve a valid inventory; return None if there are errors. Reads only files of the catalog."""
-    assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     findings = check_names(inventory, library)
     if findings:
         return findings, None
@@ -87,8 +85,7 @@ def resolve(
 
 def merged_layers(inventory: Source[Inventory], library: Library = SHIPPED) -> Leaves:
     """Merge the layers of every host, deployment, service and build. Names must be checked before."""
-    written = inventory.value
-    assert written is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
+    written = inventory.valid
     leaves: Leaves = {}
     for name in written.hosts:
         leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac import catalog
 from sparkiac.model import forms
 from sparkiac.model.build import Build
-from sparkiac.report import Finding, Severity
+from sparkiac.resolve.faults import NEEDED, VALUE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
 
 if TYPE_CHECKING:
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
     from sparkiac.model.build import CatalogBuild
     from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Loc, Path
+    from sparkiac.report import Finding, Loc, Path
     from sparkiac.source import Source
 
-_VALUE: Final = ("INV002", "value")
-_NEEDED: Final = ("REF003", "needed")
 _KEYS: Final = tuple(Build.model_fields)
 _DEFAULTS: Final = {"allow_subject_match": False}
 _OF_CHECKOUT: Final = ("base", "install")
@@ -74,9 +72,8 @@ def images(leaves: Leaves) -> Iterator[tuple[Path, str]]:
 
 def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, str]]:
     """Return each deployment and service whose image is a build, once."""
-    assert inventory.value is not None  # noqa: S101
     for user, name in dict.fromkeys(images(leaves)):
-        if name in inventory.value.builds or _known(name) is not None:
+        if name in inventory.valid.builds or _known(name) is not None:
             yield user, name
 
 
@@ -104,27 +101,22 @@ def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> I
         message = f"{user} uses the build {name}, which has no {' and no '.join(missing)}"
         details = "".join(f"; {key}: {asks[key]}" for key in missing if key in asks)
         example = ", ".join(f"{key}: {_EXAMPLES[key]}" for key in missing)
-        yield _error(_NEEDED, message, place, f"add `builds: {{{name}: {{{example}}}}}`{details}")
+        yield error(NEEDED, message, place, f"add `builds: {{{name}: {{{example}}}}}`{details}")
 
 
 def _contradictions(inventory: Source[Inventory], name: str, build: Mapping[str, Any], place: Loc) -> Iterator[Finding]:
     for key in _OF_CHECKOUT if "program" in build else ():
         if key in build:
             message = f"build {name} runs a program and cannot have a {key}"
-            yield _error(_VALUE, message, _place(inventory, name, key) or place, f"remove one of them: `{key}: null`")
+            yield error(VALUE, message, _place(inventory, name, key) or place, f"remove one of them: `{key}: null`")
     base = build.get("base", "")
-    assert inventory.value is not None  # noqa: S101
-    if base in inventory.value.builds or _known(base) is not None:
+    if base in inventory.valid.builds or _known(base) is not None:
         message = f"build {name} starts from {base}, which is a build itself"
         hint = "start from an image of a registry and put all changes into one build"
-        yield _error(_VALUE, message, _place(inventory, name, "base") or place, hint)
+        yield error(VALUE, message, _place(inventory, name, "base") or place, hint)
 
 
 def _place(inventory: Source[Inventory], name: str, key: str) -> Loc | None:
     """Return the position of a build's key in the inventory, if it is there."""
     path: Path = ("builds", name, key)
     return inventory.document.at_value(path) if path in inventory.document.values else None
-
-
-def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
-    return Finding(*code, Severity.ERROR, message, loc, hint)

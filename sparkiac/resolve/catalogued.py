@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.catalog.library import SHIPPED
 from sparkiac.model.settings import Serving, Settings
-from sparkiac.resolve import speculation
+from sparkiac.report import Origin
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.catalog.library import Library
+    from sparkiac.engines import Engine
     from sparkiac.model.catalog import Recipe, Status, Variant
     from sparkiac.model.facts import ModelFacts
 
@@ -107,8 +108,27 @@ def stack(
     leaves = merge(*below, *own)
     if ("speculative",) not in leaves:
         return (*below, *own)
-    edits = speculation.edits(leaves, engine)
-    return (*below, edits, *own, speculation.completed(merge(*below, edits, *own)))
+    edits = _edits(leaves, engine)
+    return (*below, edits, *own, _completed(merge(*below, edits, *own)))
+
+
+def _edits(leaves: Leaves, engine: Engine) -> Leaves:
+    """Return the settings that the chosen method needs; they override the catalog, the inventory overrides them."""
+    method = leaves["speculative",][0]["method"]
+    return constant(engine.edits.get(method, {}), layer=f"speculative {method}")
+
+
+def _completed(leaves: Leaves) -> Leaves:
+    """Fill in drafter and number of tokens from the catalog, as a layer above all others."""
+    chosen, origin = leaves["speculative",]
+    target = leaves["model",][0] if ("model",) in leaves else None
+    pair = catalog.drafter(target, method=chosen["method"])
+    if pair is None:
+        return {}
+    known = {"model": pair.drafter, "num_speculative_tokens": pair.num_speculative_tokens}
+    added = {key: value for key, value in known.items() if value is not None and chosen.get(key) is None}
+    layer = f"{origin.layer}, completed from the table of drafters"
+    return {("speculative",): (chosen | added, Origin(layer, origin.file, origin.mark))} if added else {}
 
 
 def of_fragment(name: str) -> Leaves:
@@ -137,9 +157,9 @@ def named(name: str, library: Library = SHIPPED) -> Catalogued:
     """Return the entry of a name; the name must exist."""
     recipe, _, variant = name.partition("#")
     known, edited = library.recipe(recipe), library.variant(recipe, variant) if variant else None
-    assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
+    assert known is not None, "the name is known"  # noqa: S101
     leaves = merged(recipe, variant or None, (), library=library)
-    return Catalogued(name, known.value, edited.value if edited else None, leaves, nest(leaves))
+    return Catalogued(name, known.valid, edited.value if edited else None, leaves, nest(leaves))
 
 
 def serving(model: str) -> Iterator[Catalogued]:

@@ -114,7 +114,8 @@ def _interface(host: Host) -> str:
     return links_of(host)[0].interface
 
 
-def _link_address(host: Host) -> str:
+def link_address(host: Host | ResolvedHost) -> str:
+    """Return the address of a host's first link. The host must have one."""
     return str(ip_interface(links_of(host)[0].address).ip)
 
 
@@ -136,7 +137,7 @@ _STEP_S: Final = 900
 TABLE: Final = (
     Decision(
         ("env", "VLLM_HOST_IP"),
-        _link_address,
+        link_address,
         "one network",
         "address of the first link",
         "vLLM announces this address to the other nodes; otherwise it takes the one of the default route",

@@ -6,51 +6,46 @@ Names are read from the document, so that an invalid file gets these findings as
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog
 from sparkiac.hints import nearest
 from sparkiac.model import forms
-from sparkiac.report import Finding, Severity
+from sparkiac.resolve.faults import NEEDED, UNKNOWN, Fault, entries, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import Fragment
-    from sparkiac.report import Path
+    from sparkiac.report import Finding, Path
     from sparkiac.source.document import Document
-
-_UNKNOWN: Final = ("REF001", "unknown-name")
-_NEEDED: Final = ("REF003", "needed")
 
 
 def check(document: Document, library: Library) -> Iterator[Finding]:
     """Return a finding for every fragment that a deployment lists and cannot use."""
-    data: Any = document.data
-    deployments = data.get("deployments") if isinstance(data, dict) else None
-    for name, deployment in deployments.items() if isinstance(deployments, dict) else ():
-        given = deployment.get("fragments") if isinstance(deployment, dict) else None
+    for name, deployment in entries(document, "deployments").items():
+        given = deployment.get("fragments")
         listed = given if isinstance(given, tuple) else ()
         for index, fragment in enumerate(listed):
             path: Path = ("deployments", name, "fragments", index)
             for code, message, hint in _faults(fragment, name, deployment, listed[:index], library):
-                yield Finding(*code, Severity.ERROR, message, document.at_value(path), hint)
+                yield error(code, message, document.at_value(path), hint)
 
 
 def _faults(
     name: object, deployment: str, values: dict[str, Any], before: tuple[object, ...], library: Library
-) -> Iterator[tuple[tuple[str, str], str, str]]:
+) -> Iterator[Fault]:
     """Return code, message and hint of everything that is wrong with one fragment."""
     if not isinstance(name, str):
         return
     found = catalog.fragment(name) if re.fullmatch(forms.NAME, name) else None
     if found is None:
         fitting = [each for each in catalog.fragment_names() if _is_usable(each, deployment, values, library)]
-        yield _UNKNOWN, f"unknown fragment {name!r}", nearest(name, fitting)
+        yield UNKNOWN, f"unknown fragment {name!r}", nearest(name, fitting)
     elif found.value is not None:
-        yield from ((_NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values, library))
-        yield from ((_NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
+        yield from ((NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values, library))
+        yield from ((NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
 
 
 def _is_usable(name: str, deployment: str, values: dict[str, Any], library: Library) -> bool:

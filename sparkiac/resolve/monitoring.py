@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
 from sparkiac.model.monitoring import MonitoringContainer
-from sparkiac.report import Finding, Severity
 from sparkiac.resolve import required
+from sparkiac.resolve.faults import TWICE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
 from sparkiac.resolve.services import DEFAULTS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Path
+    from sparkiac.report import Finding, Path
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -39,7 +39,6 @@ _OF_KIND: Final = (
     *("bind", "env", "gpu", "health", "healthcheck", "image", "memory_gib", "port", "data", "user", "read_only"),
     "timeouts",
 )
-_TWICE: Final = ("REF002", "name-twice")
 
 
 def resolve(inventory: Source[Inventory]) -> Leaves:
@@ -53,8 +52,7 @@ def resolve(inventory: Source[Inventory]) -> Leaves:
 
 def running(inventory: Source[Inventory]) -> tuple[Path, ...]:
     """Return the paths of the containers that run, below `monitoring`."""
-    assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
-    written = inventory.value.monitoring
+    written = inventory.valid.monitoring
     absent: dict[Path, bool] = {
         ("alertmanager",): written.alerts is None,
         ("grafana",): written.grafana is None,
@@ -85,18 +83,16 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
 
 def _host(inventory: Source[Inventory], path: Path) -> str:
     """Return the host of a container that is no exporter."""
-    assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
-    written = inventory.value.monitoring
+    written = inventory.valid.monitoring
     assert written.prometheus is not None, "it runs only with Prometheus"  # noqa: S101
     return written.grafana.hosts if path == ("grafana",) and written.grafana is not None else written.prometheus.hosts
 
 
 def _taken(inventory: Source[Inventory]) -> Iterator[Finding]:
     """Find deployments and services with the name of a unit of the monitoring."""
-    assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     named = {KINDS[path] for path in running(inventory)}
-    for section, entries in (("deployments", inventory.value.deployments), ("services", inventory.value.services)):
+    for section, entries in (("deployments", inventory.valid.deployments), ("services", inventory.valid.services)):
         for name in sorted(entries.keys() & named):
             message = f"{name!r} is also the name of a unit of the monitoring"
             place = inventory.document.at_key((section, name))
-            yield Finding(*_TWICE, Severity.ERROR, message, place, "choose another name")
+            yield error(TWICE, message, place, "choose another name")

@@ -1,8 +1,4 @@
-"""Check that every name in the inventory refers to something that exists, before layers are merged.
-
-Names are read from the document, not from the model, so that an invalid file gets these findings as well. A value
-that does not have the form of a name is skipped here; the model reports it.
-"""
+"""Check that every name in the inventory refers to something that exists, before layers are merged."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from sparkiac import catalog, engines
 from sparkiac.hints import nearest
 from sparkiac.model import forms
 from sparkiac.report import Finding, Loc, Severity
+from sparkiac.resolve.faults import NEEDED, TWICE, UNKNOWN, entries, error, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,16 +21,13 @@ if TYPE_CHECKING:
     from sparkiac.source.document import Document
 
 Entries = dict[str, dict[str, Any]]
-_UNKNOWN: Final = ("REF001", "unknown-name")
-_TWICE: Final = ("REF002", "name-twice")
-_NEEDED: Final = ("REF003", "needed")
 _NO_RECIPE: Final = ("REF004", "no-recipe")
 
 
 def check(document: Document, library: Library) -> Iterator[Finding]:
     """Return a finding for every name in the inventory that is unknown or used twice."""
-    hosts, deployments = _entries(document, "hosts"), _entries(document, "deployments")
-    platforms = {*_entries(document, "platforms"), *catalog.platform_names()}
+    hosts, deployments = entries(document, "hosts"), entries(document, "deployments")
+    platforms = {*entries(document, "platforms"), *catalog.platform_names()}
     for name, host in hosts.items():
         path: Path = ("hosts", name, "platform")
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
@@ -46,31 +40,19 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
     yield from _canaries(document, hosts)
     yield from _monitoring(document, hosts)
-    for name, service in _entries(document, "services").items():
+    for name, service in entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
             line = document.at_key(("deployments", name)).mark.line
             message = f"{name!r} is also a deployment (line {line}); both would get the unit sparkiac-{name}"
-            yield _error(_TWICE, message, document.at_key(("services", name)), "rename one of them")
+            yield error(TWICE, message, document.at_key(("services", name)), "rename one of them")
 
 
 def _monitoring(document: Document, known: Entries) -> Iterator[Finding]:
     """Check the hosts of Prometheus, Grafana and the fleet timer."""
     for part in ("prometheus", "grafana", "timer"):
-        entry = _entries(document, "monitoring").get(part, {})
+        entry = entries(document, "monitoring").get(part, {})
         yield from _hosts(document, ("monitoring", part), entry, known=known)
-
-
-def _entries(document: Document, kind: str) -> Entries:
-    """Return the named entries under a key of the document."""
-    return {name: entry if isinstance(entry, dict) else {} for name, entry in _mapping(document, kind).items()}
-
-
-def _mapping(document: Document, key: str) -> dict[str, Any]:
-    """Return the mapping under a key of the document; empty if there is none."""
-    data: Any = document.data
-    found = data.get(key) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
@@ -82,22 +64,22 @@ def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
         if other != name:
             place = document.at_value(("hosts", name, "address"))
             message = f"hosts {name} and {other} have the same address {address}"
-            yield _error(_TWICE, message, place, "give each host its own address, or remove one of them")
+            yield error(TWICE, message, place, "give each host its own address, or remove one of them")
 
 
 def _retired(document: Document, hosts: Entries) -> Iterator[Finding]:
     """Find retired hosts that are still hosts of the fleet, by name or as the same machine."""
     machines = {_machine(host, host.get("ssh")): name for name, host in hosts.items()}
-    for name, host in _entries(document, "retired").items():
+    for name, host in entries(document, "retired").items():
         machine, place = _machine(host, host), document.at_value(("retired", name, "address"))
         other = machines.get(machine) if machine is not None else None
         if name in hosts:
             message = f"retired host {name} is also under hosts (line {document.at_key(('hosts', name)).mark.line})"
             hint = "remove one of them: sparkiac would be removed from a host that it manages"
-            yield _error(_TWICE, message, document.at_key(("retired", name)), hint)
+            yield error(TWICE, message, document.at_key(("retired", name)), hint)
         elif other is not None:
             hint = f"remove the entry: sparkiac would be removed from {other}"
-            yield _error(_TWICE, f"retired host {name} is the same machine as host {other}", place, hint)
+            yield error(TWICE, f"retired host {name} is the same machine as host {other}", place, hint)
 
 
 def _machine(host: dict[str, Any], ssh: object) -> tuple[str, str] | None:
@@ -113,10 +95,10 @@ def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries)
         return
     if peer not in hosts or peer == name:
         hint = nearest(peer, hosts.keys() - {name}) or "remove it: no other host can provide the images"
-        yield _error(_UNKNOWN, f"unknown host {peer!r}", place, hint)
+        yield error(UNKNOWN, f"unknown host {peer!r}", place, hint)
     elif hosts[peer].get("images_from") is not None:
         message = f"{name} gets its images from {peer}, which gets its images from another host"
-        yield _error(_NEEDED, message, place, f"use the host that pulls the images: {hosts[peer]['images_from']}")
+        yield error(NEEDED, message, place, f"use the host that pulls the images: {hosts[peer]['images_from']}")
 
 
 def _recipe(document: Document, name: str, deployment: dict[str, Any], library: Library) -> Iterator[Finding]:
@@ -127,7 +109,7 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
         return
     if "engine" in deployment:
         message = f"deployment {name} sets both recipe and engine; the recipe sets the engine"
-        yield _error(_TWICE, message, document.at_key((*base, "engine")), "remove `engine` or `recipe`")
+        yield error(TWICE, message, document.at_key((*base, "engine")), "remove `engine` or `recipe`")
     known = library.recipe(recipe)
     if known is None or known.value is None:
         if known is None:  # a file that is not valid has findings of its own
@@ -140,13 +122,13 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
         variants = {each: library.variant(recipe, each) for each in library.variant_names(recipe)}
         fitting = _fitting(variants, known.value, deployment.get("hosts"))
         hint = nearest(variant, fitting) or f"remove `variant`: {recipe} has none for this deployment"
-        yield _error(_UNKNOWN, f"unknown variant {variant!r}", document.at_value((*base, "variant")), hint)
+        yield error(UNKNOWN, f"unknown variant {variant!r}", document.at_value((*base, "variant")), hint)
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
     yield from _nodes(document, base, deployment.get("hosts"), (known.value, chosen.value if chosen else None))
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"deployment {name} has no model: recipe {recipe} serves any model and sets none"
-        yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
+        yield error(NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
 
 
 def _servable(library: Library, hosts: object) -> list[str]:
@@ -173,10 +155,10 @@ def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Itera
         return
     if "engine" not in deployment:
         hint = "add `recipe:` with a name from `sparkiac recipes list`, or add `engine:`, `image:` and `model:`"
-        yield _error(_NEEDED, f"deployment {base[-1]} has neither a recipe nor an engine", document.at_key(base), hint)
+        yield error(NEEDED, f"deployment {base[-1]} has neither a recipe nor an engine", document.at_key(base), hint)
     if "variant" in deployment:
         message = f"deployment {base[-1]} has a variant but no recipe"
-        yield _error(_NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
+        yield error(NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
 
 
 def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
@@ -187,14 +169,14 @@ def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
         yield Finding(*_NO_RECIPE, Severity.ERROR, f"{name} is {state}: {entry.why}", place, hint, entry.sources[0])
 
 
-def _nodes(document: Document, base: Path, hosts: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
+def _nodes(document: Document, base: Path, hosts: object, chosen: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
     """Find a deployment on fewer hosts than its recipe needs."""
-    recipe, variant = entries
+    recipe, variant = chosen
     needed = (variant.nodes if variant else None) or recipe.nodes
     listed = _count(hosts)
     if listed < needed:
         message = f"deployment {base[-1]} needs {needed} hosts, but `hosts` lists {listed}"
-        yield _error(_NEEDED, message, document.at_value((*base, "hosts")), "add names: `hosts: [spark-01, spark-02]`")
+        yield error(NEEDED, message, document.at_value((*base, "hosts")), "add names: `hosts: [spark-01, spark-02]`")
 
 
 def _count(hosts: object) -> int:
@@ -214,11 +196,11 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
         if host not in known:
             yield _unknown_host(document, host, known, path)
         elif host in seen:
-            yield _error(_TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
+            yield error(TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
         elif len(chosen) > 1 and known[host].get("fabric") is None:
             message = f"host {host} has no fabric link, but {base[-1]} runs on {len(chosen)} hosts"
             hint = f"run sparkiac fabric discover, or add hosts.{host}.fabric.links"
-            yield _error(_NEEDED, message, document.at_value(path), hint)
+            yield error(NEEDED, message, document.at_value(path), hint)
         seen.add(host)
     special = entry.get("per_host")
     for host in special if isinstance(special, dict) and chosen else ():
@@ -229,7 +211,7 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
 
 def _canaries(document: Document, known: Entries) -> Iterator[Finding]:
     """Check the hosts under `rollout.canary`."""
-    rollout = _mapping(document, "rollout")
+    rollout = mapping(document.data, "rollout")
     for path, host in _chosen(rollout.get("canary"), ("rollout", "canary")):
         if host not in known:
             yield _unknown_host(document, host, known, path)
@@ -244,15 +226,11 @@ def _chosen(hosts: object, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> Finding:
-    if host in _entries(document, "retired"):
+    if host in entries(document, "retired"):
         hint = f"use another host, or move {host} from `retired:` to `hosts:`"
-        return _error(_UNKNOWN, f"host {host!r} is retired", document.at_value(path), hint)
+        return error(UNKNOWN, f"host {host!r} is retired", document.at_value(path), hint)
     return _unknown("host", host, known, document.at_value(path))
 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:
-    return _error(_UNKNOWN, f"unknown {what} {name!r}", loc, nearest(name, known))
-
-
-def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
-    return Finding(*code, Severity.ERROR, message, loc, hint)
+    return error(UNKNOWN, f"unknown {what} {name!r}", loc, nearest(name, known))

@@ -7,19 +7,17 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.report import Finding, Loc, Severity
+from sparkiac.resolve.faults import NEEDED, VALUE, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.engines import Engine
     from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Origin, Path
+    from sparkiac.report import Finding, Loc, Origin, Path
     from sparkiac.resolve.leaves import Leaves
     from sparkiac.source import Source
 
-_VALUE: Final = ("INV002", "value")
-_NEEDED: Final = ("REF003", "needed")
 TIMEOUTS: Final = tuple(("timeouts", key) for key in ("ready_s", "stop_s", "restart_delay_s", "drain_s", "answer_s"))
 _OF_DEPLOYMENT: Final = (
     *(("image",), ("model",), ("bind",), ("port",), ("set", "port")),
@@ -59,7 +57,7 @@ def missing(inventory: Source[Inventory], leaves: Leaves, base: Path, needed: tu
         if (*base, *tail) not in leaves:
             key = ".".join(map(str, tail))
             place = inventory.document.at_value((*base[:2], *tail))
-            yield _error(_NEEDED, _unset(base, key), place, f"add `{key}:`")
+            yield error(NEEDED, _unset(base, key), place, f"add `{key}:`")
 
 
 def _unset(base: Path, key: str) -> str:
@@ -72,7 +70,7 @@ def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: En
     for key, why in engine.needs.items():
         if (*base, key) not in leaves:
             message = f"{_unset(base, key)}; {why}"
-            yield _error(_NEEDED, message, inventory.document.at_value((*base[:2], key)), f"add `{key}:`")
+            yield error(NEEDED, message, inventory.document.at_value((*base[:2], key)), f"add `{key}:`")
 
 
 def store(
@@ -85,7 +83,7 @@ def store(
         uses = "changes the read-ahead of" if slower else "mounts"
         message = f"{base[1]} {uses} the model store, but no model_store is set"
         hint = "add `model_store: /srv/models` to defaults"
-        yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
+        yield error(NEEDED, message, inventory.document.at_key(base[:2]), hint)
 
 
 def _loading(
@@ -95,18 +93,17 @@ def _loading(
 
     These settings would count as changed by hand.
     """
-    assert inventory.value is not None  # noqa: S101  the pipeline's order
-    written = inventory.value.deployments[str(base[1])].load_memory
+    written = inventory.valid.deployments[str(base[1])].load_memory
     for key, needed in _ENDED.items():
         if getattr(written, key, None) is not None and values["load_memory"].get(needed) is None:
             message = f"load_memory.{key} of {base[1]} has no effect without {needed}"
             place = inventory.document.at_value((*base[:2], "load_memory", key))
-            yield _error(_VALUE, message, place, f"add {needed}, or remove {key}")
+            yield error(VALUE, message, place, f"add {needed}, or remove {key}")
     always = host.get("sysctl", {})
     for key in (each for each in values.get("load_memory", {}).get("sysctl", {}) if each in always):
         message = f"load_memory of {base[1]} sets {key}, which {base[2]} always sets to {always[key]}"
         place = inventory.document.at_value((*base[:2], "load_memory", "sysctl", key))
-        yield _error(_VALUE, message, place, f"remove one of them: `load_memory: {{sysctl: {{{key}: null}}}}` does so")
+        yield error(VALUE, message, place, f"remove one of them: `load_memory: {{sysctl: {{{key}: null}}}}` does so")
 
 
 def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
@@ -117,10 +114,10 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
     place = inventory.document.at_value((*own, "bind"))
     if chosen == "lan" and not _is_ip(address):
         message = f"bind: lan needs an IP address, but the address of {host} is {address!r}"
-        yield _error(_NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")
+        yield error(NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")
     if chosen == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
         message = f"bind: fabric needs a fabric link, but {host} has none"
-        yield _error(_NEEDED, message, place, f"add hosts.{host}.fabric.links or use bind: lan")
+        yield error(NEEDED, message, place, f"add hosts.{host}.fabric.links or use bind: lan")
 
 
 def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
@@ -131,7 +128,7 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterat
             found = "" if accepts is _never else f", not {leaf[0]!r}"
             message = f"set.{option} of {base[1]} must be {expected}{found}"
             hint = _percent(leaf[0]) if accepts is _is_share else ""
-            yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+            yield error(VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
 def _percent(given: object) -> str:
@@ -149,7 +146,7 @@ def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: 
             message = f"set.{option} of {base[1]} is computed from the hosts of the group; {leaf[0]!r} would be ignored"
             other = "; `executor: ray` runs it on Ray" if "ray" in _executors(engine) else ""
             hint = f"remove it: the first host under `hosts` leads the group{other}"
-            yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+            yield error(VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
 def _executors(engine: Engine) -> tuple[str, ...]:
@@ -159,12 +156,11 @@ def _executors(engine: Engine) -> tuple[str, ...]:
 def _executor(inventory: Source[Inventory], base: Path, engine: Engine, *, alone: bool) -> Iterator[Finding]:
     """Find an executor that the engine does not have, or that a deployment on one host does not need."""
     path = (*base[:2], "executor")
-    assert inventory.value is not None  # noqa: S101  the pipeline's order
-    chosen = inventory.value.deployments[str(base[1])].executor
+    chosen = inventory.valid.deployments[str(base[1])].executor
     if chosen is not None and (alone or chosen not in _executors(engine)):
         why = "it runs on one host" if alone else f"{engine.title} connects the hosts of a group in its own way"
         message = f"executor of {base[1]} has no effect: {why}"
-        yield _error(_VALUE, message, inventory.document.at_value(path), "remove it")
+        yield error(VALUE, message, inventory.document.at_value(path), "remove it")
 
 
 def _place(inventory: Source[Inventory], leaf: tuple[Any, Origin], base: Path, option: str) -> Loc:
@@ -203,7 +199,7 @@ def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> I
             path = (*base[:2], "container", "files", target, "url")
             message = f"{base[1]} needs a file at {target}, but no url is set: {file.get('why', '')}"
             hint = f"add container.files: {{{target}: {{url: …}}}}"
-            yield _error(_NEEDED, message.removesuffix(": "), inventory.document.at_value(path), hint)
+            yield error(NEEDED, message.removesuffix(": "), inventory.document.at_value(path), hint)
 
 
 def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
@@ -215,10 +211,10 @@ def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
     if leaf[0]["method"] == "dflash" and drafter is None:
         model = leaves[*base, "model"][0] if (*base, "model") in leaves else "no model"
         message = f"the catalog has no DFlash drafter for {model}"
-        yield _error(_NEEDED, message, place, "set speculative.model; `sparkiac recipes show` lists known drafters")
+        yield error(NEEDED, message, place, "set speculative.model; `sparkiac recipes show` lists known drafters")
     if engine.local and drafter is not None and not drafter.startswith("/"):
         message = f"{engine.title} would download the drafter {drafter} of {base[1]} when it starts"
-        yield _error(_NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
+        yield error(NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
 
 
 def _is_ip(address: str) -> bool:
@@ -227,7 +223,3 @@ def _is_ip(address: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
-    return Finding(*code, Severity.ERROR, message, loc, hint)

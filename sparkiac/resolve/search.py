@@ -82,9 +82,9 @@ def load(found: Catalogued) -> Term:
 def total_bytes() -> int:
     """Return the memory of the platform."""
     known = catalog.platform(MACHINE)
-    assert known is not None and known.value is not None, "it is shipped"  # noqa: S101, PT018
-    assert known.value.memory_gib is not None, "it is known"  # noqa: S101
-    return int(known.value.memory_gib * GIB)
+    size_gib = known.valid.memory_gib if known else None
+    assert size_gib is not None, "the platform is shipped, with its memory"  # noqa: S101
+    return int(size_gib * GIB)
 
 
 def _has(text: str, part: str) -> bool:

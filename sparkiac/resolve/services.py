@@ -18,15 +18,15 @@ from sparkiac.model.services import (
     OpenClawService,
     OpenWebuiService,
 )
-from sparkiac.report import Finding, Severity
 from sparkiac.resolve import required, uses
+from sparkiac.resolve.faults import NEEDED, UNKNOWN, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Path
+    from sparkiac.report import Finding, Path
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -42,8 +42,6 @@ _OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_
 _OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - {"title", "sources", "notes", "not_verified"}))
 _OF_CONTAINER: Final = (("bind",), *required.TIMEOUTS)
 _OF_PROGRAM: Final = (("port",), *_OF_CONTAINER)
-_UNKNOWN: Final = ("REF001", "unknown-name")
-_NEEDED: Final = ("REF003", "needed")
 
 
 def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[Leaves, ...]:
@@ -78,7 +76,7 @@ def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: 
     if "image" not in found:
         unknown = "" if kind == "container" else f", and the catalog has none for kind {kind}"
         message = f"service {base[1]} has no image{unknown}"
-        yield _error(_NEEDED, message, document, base, "add `image:` and run `sparkiac lock`")
+        yield _error(NEEDED, message, document, base, "add `image:` and run `sparkiac lock`")
     yield from required.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
     yield from required.store(inventory, base, found, found.get("mounts", {}))
     if "port" in found:
@@ -92,7 +90,7 @@ def _portless(inventory: Source[Inventory], found: dict[str, Any], base: Path) -
     for key in ("health", "container_port"):
         if key in found:
             message = f"service {base[1]} has a {key} but no port"
-            yield _error(_NEEDED, message, inventory.document, (*base, key), "add `port:`")
+            yield _error(NEEDED, message, inventory.document, (*base, key), "add `port:`")
 
 
 def _model(inventory: Source[Inventory], values: dict[str, Any], use: uses.Use, *, name: str) -> Iterator[Finding]:
@@ -103,10 +101,10 @@ def _model(inventory: Source[Inventory], values: dict[str, Any], use: uses.Use, 
     path = (*use.path[:-1], "model")
     if use.model is None and not offered:
         message = f"service {name} uses {use.name}, but no model is set"
-        yield _error(_NEEDED, message, inventory.document, use.path, f"add `model:` or services.{use.name}.models")
+        yield _error(NEEDED, message, inventory.document, use.path, f"add `model:` or services.{use.name}.models")
     elif use.model is not None and offered and use.model not in offered:
         message = f"{use.name} does not serve the model {use.model!r}"
-        yield _error(_UNKNOWN, message, inventory.document, path, nearest(use.model, offered))
+        yield _error(UNKNOWN, message, inventory.document, path, nearest(use.model, offered))
 
 
 def served(values: dict[str, Any], name: str) -> tuple[str, ...]:
@@ -120,4 +118,4 @@ def served(values: dict[str, Any], name: str) -> tuple[str, ...]:
 
 def _error(code: tuple[str, str], message: str, document: Document, path: Path, hint: str) -> Finding:
     place = document.at_value(path) if len(path) > len(("services", "name")) else document.at_key(path)
-    return Finding(*code, Severity.ERROR, message, place, hint)
+    return error(code, message, place, hint)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.model import forms
 from sparkiac.model.sources import RecipeSource
-from sparkiac.report import Finding, Severity
+from sparkiac.resolve.faults import error, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.lock import Lock
     from sparkiac.model.sources import LockedSource
+    from sparkiac.report import Finding
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -27,18 +28,15 @@ _KEY: Final = "sources"
 
 def names(document: Document) -> tuple[str, ...]:
     """Return the names of an inventory's sources, also of an invalid one."""
-    data: Any = document.data
-    found = data.get(_KEY) if isinstance(data, dict) else None
-    return tuple(found) if isinstance(found, dict) else ()
+    return tuple(mapping(document.data, _KEY))
 
 
 def check(
     inventory: Source[Inventory], lock: Lock | None, fetched: Mapping[str, tuple[RecipeText, ...]]
 ) -> Iterator[Finding]:
     """Return a finding for each source that the lock does not pin, and for each file that it does not contain."""
-    assert inventory.value is not None, "the inventory is valid"  # noqa: S101
     document = inventory.document
-    for name, source in inventory.value.sources.items():
+    for name, source in inventory.valid.sources.items():
         locked = lock.sources.get(name) if lock else None
         hint = f"run `sparkiac recipes fetch {document.name}`"
         if locked is None or not is_of(locked, source):
@@ -46,11 +44,11 @@ def check(
             revision = f" at {source.revision}" if source.git else ""
             wanted = f"{source.address}{revision}, folder {source.path}, format {source.format}"
             message = f"source {name} {state}: the inventory names {wanted}"
-            yield Finding(*_MISSING, Severity.ERROR, message, document.at_key((_KEY, name)), hint)
+            yield error(_MISSING, message, document.at_key((_KEY, name)), hint)
             continue
         for message in differences(locked, fetched.get(name, ())):
             loc = document.at_key((_KEY, name))
-            yield Finding(*_CHANGED, Severity.ERROR, f"source {name}: {message}", loc, f"{hint}: it restores the files")
+            yield error(_CHANGED, f"source {name}: {message}", loc, f"{hint}: it restores the files")
 
 
 def is_of(locked: LockedSource, source: RecipeSource) -> bool:

@@ -42,8 +42,7 @@ def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
 
 def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, library: Library) -> tuple[Leaves, ...]:
     """Return the layers of a deployment on one host; the host must be resolved."""
-    assert inventory.value is not None  # noqa: S101
-    chosen = inventory.value.deployments[name]
+    chosen = inventory.valid.deployments[name]
     base = ("deployments", name)
     return catalogued.stack(
         chosen.recipe,
@@ -53,7 +52,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
         _store(hosts, on),
         _from_inventory(inventory, base, _DEPLOYMENT),
         _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
-        group=_group(inventory.value, chosen, on, library),
+        group=_group(inventory.valid, chosen, on, library),
         library=library,
     )
 
@@ -73,8 +72,7 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:
     """Return the layers of a service; its host must be resolved."""
-    assert inventory.value is not None  # noqa: S101
-    chosen = inventory.value.services[name]
+    chosen = inventory.valid.services[name]
     return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.hosts))
 
 
@@ -105,9 +103,8 @@ def _from_inventory(inventory: Source[Inventory], base: Path, keys: tuple[str, .
 
 
 def _platform(inventory: Source[Inventory], name: str) -> Leaves:
-    assert inventory.value is not None  # noqa: S101
-    chosen = inventory.value.hosts[name].platform or DEFAULT_PLATFORM
-    if chosen in inventory.value.platforms:
+    chosen = inventory.valid.hosts[name].platform or DEFAULT_PLATFORM
+    if chosen in inventory.valid.platforms:
         return _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
     known = catalog.platform(chosen)
     assert known is not None, "references were checked"  # noqa: S101

@@ -5,28 +5,22 @@ Names are read from the document, so that an invalid file gets these findings as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sparkiac.hints import nearest
-from sparkiac.report import Finding, Severity
+from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, error, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.report import Path
+    from sparkiac.report import Finding, Path
     from sparkiac.source.document import Document
-
-_UNKNOWN: Final = ("REF001", "unknown-name")
-_TWICE: Final = ("REF002", "name-twice")
 
 
 def check(document: Document) -> Iterator[Finding]:
     """Return a finding for every name in a turn that is unknown, listed twice, or in every turn."""
-    data: dict[str, Any] = document.data if isinstance(document.data, dict) else {}
-    turns = data.get("turns")
-    if not isinstance(turns, dict):
-        return
-    known = {name for kind in ("deployments", "services") if isinstance(data.get(kind), dict) for name in data[kind]}
+    turns = mapping(document.data, "turns")
+    known = {*mapping(document.data, "deployments"), *mapping(document.data, "services")}
     members = {name: dict(_members(turn, ("turns", name))) for name, turn in turns.items()}
     for name, listed in members.items():
         seen = set[str]()
@@ -34,19 +28,19 @@ def check(document: Document) -> Iterator[Finding]:
             fault = _fault(name, member, known=known, again=member in seen)
             if fault is None and member not in seen and all(member in each.values() for each in members.values()):
                 hint = f"remove it from `turns`, or add a turn without {member}"
-                fault = _TWICE, f"{member} is in every turn, so that it always runs", hint
+                fault = TWICE, f"{member} is in every turn, so that it always runs", hint
             seen.add(member)
             if fault is not None:
                 code, message, hint = fault
-                yield Finding(*code, Severity.ERROR, message, document.at_value(path), hint)
+                yield error(code, message, document.at_value(path), hint)
     yield from _times(document, turns)
 
 
-def _fault(name: str, member: str, *, known: set[str], again: bool) -> tuple[tuple[str, str], str, str] | None:
+def _fault(name: str, member: str, *, known: set[str], again: bool) -> Fault | None:
     if member not in known:
         hint = nearest(member, known) or "list deployments and services of this inventory"
-        return _UNKNOWN, f"unknown deployment or service {member!r}", hint
-    return (_TWICE, f"turn {name} lists {member} twice", "remove one of them") if again else None
+        return UNKNOWN, f"unknown deployment or service {member!r}", hint
+    return (TWICE, f"turn {name} lists {member} twice", "remove one of them") if again else None
 
 
 def _members(turn: object, path: Path) -> Iterator[tuple[Path, str]]:
@@ -66,4 +60,4 @@ def _times(document: Document, turns: dict[str, Any]) -> Iterator[Finding]:
         if other != name:
             message = f"turns {other} and {name} both begin at {at}"
             hint = "give each turn a time of its own"
-            yield Finding(*_TWICE, Severity.ERROR, message, document.at_value(("turns", name, "at")), hint)
+            yield error(TWICE, message, document.at_value(("turns", name, "at")), hint)

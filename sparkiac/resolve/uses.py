@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.hints import nearest
 from sparkiac.model import forms
-from sparkiac.report import Finding, Severity
+from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, entries, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.report import Path
+    from sparkiac.report import Finding, Path
     from sparkiac.source.document import Document
 
 AGENT: Final = "hermes-agent"
-_UNKNOWN: Final = ("REF001", "unknown-name")
-_TWICE: Final = ("REF002", "name-twice")
 _NO_API: Final = ("REF005", "no-api")
 
 
@@ -35,19 +33,18 @@ class Use(NamedTuple):
 
 def check(document: Document) -> Iterator[Finding]:
     """Return a finding for every name that a service lists under `uses` and cannot use."""
-    data: Any = document.data
-    services, deployments = (_names(data, key) for key in ("services", "deployments"))
+    services, deployments = entries(document, "services"), entries(document, "deployments")
     offers = {name: _offers(service) for name, service in services.items()} | dict.fromkeys(deployments, "openai")
     for name, service in services.items():
         seen = set[str]()
         for use in of(("services", name), service):
             fault = _fault(name, service, use.name, offers)
             if fault is None and use.name in seen and service.get("kind") != "openclaw":
-                fault = _TWICE, f"{use.name} is listed twice", "remove one of them"
+                fault = TWICE, f"{use.name} is listed twice", "remove one of them"
             seen.add(use.name)
             if fault is not None:
                 code, message, hint = fault
-                yield Finding(*code, Severity.ERROR, message, document.at_value(use.path), hint)
+                yield error(code, message, document.at_value(use.path), hint)
 
 
 def of(base: Path, service: dict[str, Any]) -> Iterator[Use]:
@@ -63,14 +60,12 @@ def of(base: Path, service: dict[str, Any]) -> Iterator[Use]:
             yield Use((*base, "aliases", alias, "to"), entry["to"], entry.get("model"))
 
 
-def _fault(
-    name: str, service: dict[str, Any], used: str, offers: dict[str, str | None]
-) -> tuple[tuple[str, str], str, str] | None:
+def _fault(name: str, service: dict[str, Any], used: str, offers: dict[str, str | None]) -> Fault | None:
     known = sorted(other for other, offer in offers.items() if offer and other != name)
     if re.fullmatch(forms.NAME, used) is None:
         return None
     if used not in offers:
-        return _UNKNOWN, f"unknown deployment or service {used!r}", nearest(used, known) or "remove it"
+        return UNKNOWN, f"unknown deployment or service {used!r}", nearest(used, known) or "remove it"
     if used == name:
         return _NO_API, f"{name} uses itself", nearest(used, known) or "remove it"
     if offers[used] is None:
@@ -88,9 +83,3 @@ def _offers(service: dict[str, Any]) -> str | None:
     if found is None or found.value is None:
         return None
     return AGENT if kind == AGENT else found.value.api
-
-
-def _names(data: Any, key: str) -> dict[str, dict[str, Any]]:  # noqa: ANN401  a document's data
-    entries = data.get(key) if isinstance(data, dict) else None
-    found = entries if isinstance(entries, dict) else {}
-    return {name: entry if isinstance(entry, dict) else {} for name, entry in found.items()}

@@ -26,6 +26,12 @@ class Source(NamedTuple, Generic[M]):
     value: M | None
     findings: tuple[Finding, ...]
 
+    @property
+    def valid(self) -> M:
+        """The model of a file that is known to be valid."""
+        assert self.value is not None, "an earlier stage has checked the file"  # noqa: S101
+        return self.value
+
 
 def load(raw: bytes, *, name: str, model: type[M]) -> Source[M]:
     """Read `raw` as a strict YAML document called `name` and validate it as `model`.

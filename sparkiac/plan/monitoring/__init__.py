@@ -210,5 +210,5 @@ def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitori
 
 def _title(kind: str) -> str:
     known = catalog.monitoring_kind(kind) or catalog.service_kind(kind)
-    assert known is not None and known.value is not None, "the catalog has every kind"  # noqa: S101, PT018
-    return known.value.title
+    assert known is not None, "the catalog has every kind"  # noqa: S101
+    return known.valid.title
