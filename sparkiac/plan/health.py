@@ -10,6 +10,7 @@ from sparkiac.plan.parts import Health
 
 if TYPE_CHECKING:
     from sparkiac.engines import Engine, Part
+    from sparkiac.plan.values import Container
 
 INSIDE: Final = "/run/sparkiac"
 """Directory in the container with the probe and its list of API checks."""
@@ -18,6 +19,11 @@ INSIDE: Final = "/run/sparkiac"
 def promise_file(name: str) -> str:
     """Return the path of the file on the host with the API checks of a container."""
     return f"/etc/sparkiac/{name}/promise.json"
+
+
+def is_probed(container: Container) -> bool:
+    """Return whether the health check of a container is the probe, which reads what the container promises."""
+    return any(mount.source == promise_file(container.name) for mount in container.storage.mounts)
 
 
 def checks(engine: Engine, part: Part, url: str | None) -> Checks:

@@ -74,10 +74,11 @@ def group_ports(
         return None
     towards = tuple(address_towards(other, [node]) for other in others)
     found = towards if pairs else addresses(others, mesh=mesh, pairs=False)
-    return GroupPorts(ports, found) if all(map(_is_address, (node.address, *found))) else None
+    return GroupPorts(ports, found) if all(map(is_address, (node.address, *found))) else None
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address and not a name."""
     try:
         ip_address(text)
     except ValueError:

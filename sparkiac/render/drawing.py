@@ -206,11 +206,11 @@ def _link(first: HostBox, second: HostBox, network: str) -> Connector:
     start, end = (left.x + left.width, left.y + level), (right.x, right.y + level)
     if first.column == second.column:
         x, out, y, to_y = first.x, first.x - _MARGIN * 0.7, first.y + level, second.y + level
-        path = f"M{x:g} {y:g}C{out:g} {y:g} {out:g} {to_y:g} {x:g} {to_y:g}"
+        path = _curve(x, y, out, x, to_y)
     elif _far(first, second):
         path = _around(start, end, above=max(left.y, right.y), lane=0)
     else:
-        path = _across(*start, *end)
+        path = _curve(*start, (start[0] + end[0]) / 2, *end)
     return Connector("link", title, path)
 
 
@@ -238,9 +238,8 @@ def _towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[f
     return corner[0] + across * share, corner[1] + down * share
 
 
-def _across(x: float, y: float, to_x: float, to_y: float) -> str:
-    half = (x + to_x) / 2
-    return f"M{x:g} {y:g}C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
+def _curve(x: float, y: float, bend: float, to_x: float, to_y: float) -> str:
+    return f"M{x:g} {y:g}C{bend:g} {y:g} {bend:g} {to_y:g} {to_x:g} {to_y:g}"
 
 
 class _Arrow(NamedTuple):
@@ -280,9 +279,7 @@ def _arrow_line(arrow: _Arrow, *, offset: float, lane: int) -> Connector:
     if arrow.source.column == arrow.target.column:
         x, to_x = arrow.user.x + arrow.user.width, arrow.used.x + arrow.used.width + _ARROW
         out = to_x + 18 + 6 * (lane % 4)
-        return Connector(
-            kind, title, f"M{x:g} {y:g}C{out:g} {y:g} {out:g} {end:g} {to_x:g} {end:g}", _arrow(to_x, end, -1)
-        )
+        return Connector(kind, title, _curve(x, y, out, to_x, end), _arrow(to_x, end, -1))
     to_right = arrow.target.column > arrow.source.column
     x = arrow.user.x + arrow.user.width if to_right else arrow.user.x
     tip = arrow.used.x if to_right else arrow.used.x + arrow.used.width
@@ -290,7 +287,7 @@ def _arrow_line(arrow: _Arrow, *, offset: float, lane: int) -> Connector:
     if _far(arrow.source, arrow.target):
         path = _around((x, y), (neck, end), above=max(arrow.source.y, arrow.target.y), lane=lane)
     else:
-        path = _across(x, y, neck, end)
+        path = _curve(x, y, (x + neck) / 2, neck, end)
     return Connector(kind, title, path, _arrow(neck, end, 1 if to_right else -1))
 
 

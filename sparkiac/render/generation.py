@@ -9,7 +9,7 @@ from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, fleet_timer, host_metrics, jsontext, staging, turns
+from sparkiac.render import jsontext, staging, timers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,14 +23,11 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    measured = (host_metrics.unit(),) if host.is_measured else ()
-    watching = (fleet_timer.unit(host.fleet_timer),) if host.fleet_timer else ()
-    timers = (*measured, *watching, *turns.units(host))
     found = Generation(
         host=host.name,
         memory_bytes=limit,
         turns=tuple(turn.name for turn in host.turns),
-        units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers),
+        units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers.units(host)),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
         group=host.group,
         needs=_needs(host),
@@ -74,6 +71,6 @@ def _needs(host: HostPlan) -> Needs:
     return Needs(
         images=tuple(sorted(images)),
         stores=staging.stores(host),
-        extra_files=extras.paths(host),
+        extra_files=staging.file_paths(host),
         caches=tuple(path for each in host.containers if (path := cache_path(each)) is not None),
     )

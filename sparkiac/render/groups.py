@@ -25,11 +25,10 @@ def versions(plan: Plan) -> dict[str, str]:
 
 def _nodes(plan: Plan) -> Iterator[tuple[str, bytes]]:
     """Yield the deployment and the content of each node of a group, sorted by host."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.network.link is not None:
-                yield container.name, compose.project(container)
-                yield container.name, jsontext.dump(host.preflight.units[container.name].weights)
+    for host, container in plan.containers:
+        if container.network.link is not None:
+            yield container.name, compose.project(container)
+            yield container.name, jsontext.dump(host.preflight.units[container.name].weights)
 
 
 def path(container: Container) -> str:

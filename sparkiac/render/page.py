@@ -48,10 +48,9 @@ def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
 
 
 def _counts(plan: Plan) -> list[tuple[int, str]]:
-    containers = [each for host in plan.hosts for each in host.containers]
     numbers = {
         "host": len(plan.hosts),
-        "deployment": len({each.name for each in containers if each.kind == "deployment"}),
+        "deployment": len({each.name for _, each in plan.containers if each.kind == "deployment"}),
         "service": sum(
             each.path[0] != "deployments" for host in plan.hosts for each in (*host.units, *host.config_files)
         ),

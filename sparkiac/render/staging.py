@@ -1,4 +1,4 @@
-"""Render what the playbooks download before units start: weights by commit, images by digest or ID."""
+"""Render what the playbooks download before units start: weights by commit, images by digest or ID, extra files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.contract_units import ManifestFile, ModelManifest, StagedModel, StagedStore
+from sparkiac.plan.parts import FILES, UNLOCKED
 from sparkiac.render import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import HostPlan, HubEndpoint, Plan
+    from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint, Plan
     from sparkiac.plan.parts import ModelRepository, Peer, StoredModel
 
 
@@ -47,6 +48,29 @@ def image_ids(host: HostPlan) -> dict[str, str]:
     """Return image → image ID, for the images whose ID is in the lock."""
     known = {each.image.pull: each.image.digest if each.image.build else each.image.id for each in host.containers}
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
+
+
+def extra_files(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
+    """Return URL, SHA-256 and path of each extra file; files with the same path and content are listed once."""
+    wanted = {file.path: file for container in host.containers for file in container.storage.files}
+    return [
+        {"url": _address(file, hub), "sha256": file.sha256 or UNLOCKED, "path": path.removeprefix(f"{FILES}/")}
+        for path, file in sorted(wanted.items())
+    ]
+
+
+def file_paths(host: HostPlan) -> tuple[str, ...]:
+    """Return the paths of the extra files below their directory on the host, sorted."""
+    found = {file.path for container in host.containers for file in container.storage.files}
+    return tuple(path.removeprefix(f"{FILES}/") for path in sorted(found))
+
+
+def _address(file: FetchedFile, hub: HubEndpoint) -> str:
+    """Return the download URL of a file; for the model hub, at the locked commit."""
+    if (named := file.on_hub) is None:
+        return file.url
+    handle, path = named
+    return f"{hub.url}/{handle}/resolve/{file.commit or 'main'}/{path}"
 
 
 def _files(repository: ModelRepository) -> bytes:

@@ -41,10 +41,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
             {"title": title, "verdict": verdict.of(use), "lines": labels.lines(use)}
             for title, use in memory_use.by_turn(host)
         ],
-        "rows": [
-            (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
-            for each in host.units
-        ],
+        "rows": [_row(each) | {"proof": proven.get(each.name)} for each in host.units],
         "fleet_timer": _fleet_timer(host.fleet_timer) if host.fleet_timer else None,
         "documents": [_document(each) for each in host.config_files],
     }
@@ -68,33 +65,20 @@ def _proof(account: DeploymentMemory) -> dict[str, Any]:
     }
 
 
-def _row(container: Container) -> dict[str, Any]:
-    return {
-        "unit": container.unit,
-        "description": container.description,
-        "listen": "{}:{}".format(*container.network.listen) if container.network.listen else "",
-        "memory_bytes": container.memory_bytes,
-        "image": container.image.pull,
-        "reference": container.image.reference,
-        "argv": [_shown(word) for word in container.argv],
-        "ready_s": container.timeouts.ready_s,
-        "stop_s": container.timeouts.stop_s,
-        "links": _links(container.dependencies),
-    }
-
-
-def _program(program: Program) -> dict[str, Any]:
-    return {
-        "unit": program.unit,
-        "description": program.description,
-        "listen": "{}:{}".format(*program.listen),
-        "memory_bytes": None,
-        "image": "",
-        "user": program.user,
-        "argv": [_shown(word) for word in program.argv],
-        "ready_s": program.timeouts.ready_s,
-        "stop_s": program.timeouts.stop_s,
-        "links": _links(program.dependencies),
+def _row(each: Container | Program) -> dict[str, Any]:
+    own: dict[str, Any]
+    if isinstance(each, Program):
+        own = {"memory_bytes": None, "image": "", "user": each.user}
+    else:
+        own = {"memory_bytes": each.memory_bytes, "image": each.image.pull, "reference": each.image.reference}
+    return own | {
+        "unit": each.unit,
+        "description": each.description,
+        "listen": "{}:{}".format(*each.network.listen) if each.network.listen else "",
+        "argv": [_shown(word) for word in each.argv],
+        "ready_s": each.timeouts.ready_s,
+        "stop_s": each.timeouts.stop_s,
+        "links": _links(each.dependencies),
     }
 
 

@@ -1,32 +1,63 @@
-"""Render a systemd timer of a host: the file that its program reads, its service and itself."""
+"""Render the systemd timers of a host: the metrics of the host, the fleet timer, and turns at a time of the day."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import GenerationUnit
+from sparkiac.plan.contract_monitoring import HostMetrics, MeasuredUnit
 from sparkiac.render import jsontext
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.plan import HostPlan
+
+METRICS_EVERY_S: Final = 60
+"""Seconds between two measurements; Prometheus collects more often, and sees the same values until then."""
+_METRICS: Final = "sparkiac-metrics"
+_METRICS_CONFIG: Final = "etc/sparkiac/metrics.json"
+_FLEET: Final = "sparkiac-fleet"
+_FLEET_CONFIG: Final = "etc/sparkiac/fleet.json"
+_TURN: Final = "sparkiac-turn"
 
 
-def render(name: str, config: str, content: object, values: Mapping[str, Any]) -> tuple[Artifact, ...]:
-    """Render the files of the timer `name`; `content` is what its program reads from `config`."""
-    units = (Artifact(path, fill(f"host/{path}.j2", values)) for path in paths(name))
-    return (Artifact(config, jsontext.dump(content)), *units)
+def render(host: HostPlan) -> Iterator[Artifact]:
+    """Render each timer: its service, itself, and the file that its program reads."""
+    if host.is_measured:
+        deployed = ((each.unit, each.name if each.path[0] == "deployments" else None) for each in host.units)
+        measured = HostMetrics(tuple(MeasuredUnit(*each) for each in deployed))
+        yield Artifact(_METRICS_CONFIG, jsontext.dump(measured))
+        yield from _filled(_METRICS, _METRICS, {"every_s": METRICS_EVERY_S})
+    if timer := host.fleet_timer:
+        yield Artifact(_FLEET_CONFIG, jsontext.dump(timer.check))
+        yield from _filled(_FLEET, _FLEET, {"period_s": timer.check.period_s, "secrets": timer.secrets})
+    for turn in host.turns:
+        if turn.at is not None:
+            yield from _filled(_TURN, f"{_TURN}-{turn.name}", {"turn": turn.name, "at": turn.at})
 
 
-def unit(name: str, *configs: str, secrets: tuple[str, ...] = ()) -> GenerationUnit:
-    """Return the timer as a unit of its generation; `configs` are the files that its program reads.
+def units(host: HostPlan) -> Iterator[GenerationUnit]:
+    """Return the timers as units of their generation. Their services are not units of it: the timers start them."""
+    if host.is_measured:
+        yield _unit(_METRICS, _METRICS_CONFIG)
+    if host.fleet_timer:
+        yield _unit(_FLEET, _FLEET_CONFIG, secrets=host.fleet_timer.secrets)
+    yield from (_unit(f"{_TURN}-{turn.name}") for turn in host.turns if turn.at is not None)
 
-    Its service is no unit of the generation: the timer starts it.
-    """
+
+def _filled(template: str, name: str, values: Mapping[str, Any]) -> Iterator[Artifact]:
+    """Yield service and timer; all turns are filled from the same two templates."""
+    for source, path in zip(_paths(template), _paths(name), strict=True):
+        yield Artifact(path, fill(f"host/{source}.j2", values))
+
+
+def _unit(name: str, *configs: str, secrets: tuple[str, ...] = ()) -> GenerationUnit:
     return GenerationUnit(
         name=f"{name}.timer",
-        files=(*configs, *paths(name)),
+        files=(*configs, *_paths(name)),
         secrets=secrets,
         memory_bytes=None,
         listen=None,
@@ -38,6 +69,5 @@ def unit(name: str, *configs: str, secrets: tuple[str, ...] = ()) -> GenerationU
     )
 
 
-def paths(name: str) -> tuple[str, str]:
-    """Return the paths of the service and the timer."""
+def _paths(name: str) -> tuple[str, str]:
     return f"etc/systemd/system/{name}.service", f"etc/systemd/system/{name}.timer"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.plan.health import is_probed
 from sparkiac.render.kubernetes import deployments, files, groups, network, notes, objects
 from sparkiac.render.kubernetes.objects import Node, Unsupported
 from sparkiac.render.kubernetes.pods import Files
@@ -35,7 +36,7 @@ def render(plan: Plan) -> Rendering:
     refused: dict[str, str] = {}
     for name, nodes in units.items():
         own = (*files.promises(nodes, plan.name), *groups.variables_of_nodes(nodes))
-        probe = files.probe() if files.is_probed(nodes[0]) else ()
+        probe = files.probe() if is_probed(nodes[0].container) else ()
         try:
             resources += _objects(nodes, (*own, *probe), users.get(name, []))
         except Unsupported as error:
@@ -69,21 +70,19 @@ def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> 
 def _nodes(plan: Plan) -> dict[str, list[Node]]:
     """Return the nodes of each deployment and container service, the leader of a group first, sorted by name."""
     found: dict[str, list[Node]] = {}
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.path[0] != "monitoring":
-                found.setdefault(container.name, []).append(Node(host, container))
+    for host, container in plan.containers:
+        if container.path[0] != "monitoring":
+            found.setdefault(container.name, []).append(Node(host, container))
     return {name: sorted(found[name], key=lambda node: node.container.server.node or (0, 1)) for name in sorted(found)}
 
 
 def _users(plan: Plan) -> dict[str, list[str]]:
     """Return name → containers that use the deployment or service of this name, sorted."""
     found: dict[str, set[str]] = {}
-    for host in plan.hosts:
-        for container in host.containers:
-            for link in container.dependencies:
-                if link.target is not None:
-                    found.setdefault(link.name, set()).add(container.name)
+    for _, container in plan.containers:
+        for link in container.dependencies:
+            if link.target is not None:
+                found.setdefault(link.name, set()).add(container.name)
     return {name: sorted(users) for name, users in found.items()}
 
 

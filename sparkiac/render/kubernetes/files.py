@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.deployments import PROGRAMS
-from sparkiac.plan.health import promise_file
+from sparkiac.plan.health import is_probed
 from sparkiac.render import jsontext, playbooks
 from sparkiac.render.kubernetes import groups, objects, volumes
 
@@ -29,15 +29,10 @@ def probe() -> tuple[Artifact, ...]:
     )
 
 
-def is_probed(node: Node) -> bool:
-    """Return whether the health check of a container is the probe."""
-    return any(mount.source == promise_file(node.container.name) for mount in node.container.storage.mounts)
-
-
 def promises(nodes: Sequence[Node], namespace: str) -> Iterator[Artifact]:
     """Yield the files with the API checks of a deployment: one, or one for the leader and one for the workers."""
     name = nodes[0].container.name
-    if not is_probed(nodes[0]):
+    if not is_probed(nodes[0].container):
         return
     if len(nodes) == 1:
         yield Artifact(f"{name}/promise.json", jsontext.dump(nodes[0].host.promises[nodes[0].container.unit]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import hints
 from sparkiac.artifact import Artifact
+from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
 from sparkiac.render.templates import fill
@@ -76,7 +77,7 @@ def _of_host(host: HostPlan) -> Iterator[str]:
 
 
 def _monitoring(plan: Plan) -> Iterator[str]:
-    found = sorted({each.name for host in plan.hosts for each in host.containers if each.path[0] == "monitoring"})
+    found = sorted({each.name for _, each in plan.containers if each.path[0] == "monitoring"})
     if found:
         yield f"monitoring ({', '.join(found)}): not rendered; use the monitoring of the cluster"
 
@@ -89,7 +90,7 @@ def _of_pods(nodes: Sequence[Node], namespace: str) -> Iterator[str]:
         yield f"{name}: a pod cannot set {', '.join(limits)}; the container runtime of the node decides"
     if container.load_guard is not None:
         yield f"{name}: load_memory is not rendered; nothing changes settings of the node while the model loads"
-    if GATEWAY_ENTRY in container.network.extra_hosts and not pods.is_address(host.address):
+    if GATEWAY_ENTRY in container.network.extra_hosts and not is_address(host.address):
         yield f"{name}: {host.address} is a name, so host.docker.internal is unknown in the pod"
     for model in container.server.pulls:
         pull = f"kubectl -n {namespace} exec deployment/{name} -- ollama pull {model}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
@@ -103,15 +103,6 @@ def placement(hosts: Iterable[HostPlan]) -> dict[str, Any]:
     required = {"nodeSelectorTerms": [{"matchExpressions": [within]}]}
     node = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     return {"nodeSelector": selected, "affinity": node}
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is an IP address and not a name."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _server(container: Container, process: Process, found: tuple[volumes.Mounted, ...]) -> dict[str, Any]:
