@@ -45,8 +45,10 @@ def refused(name: str, release: str, options: dict[str, Any]) -> list[str]:
     """Give the errors that the rules find in options."""
     server = SimpleNamespace(engine=name, node=None, options=options, speculative=None)
     image = SimpleNamespace(reference=IMAGES[name].format(release), versions={})
-    container = SimpleNamespace(name="chat", path=("deployments", "chat"), server=server, image=image)
-    plan = cast("Plan", SimpleNamespace(hosts=[SimpleNamespace(name="spark-01", containers=[container])]))
+    container = SimpleNamespace(
+        kind="deployment", name="chat", path=("deployments", "chat"), server=server, image=image
+    )
+    plan = cast("Plan", SimpleNamespace(containers=[(SimpleNamespace(name="spark-01"), container)]))
     hits = [*eng001_unknown_engine_option.check(plan), *eng002_engine_option_value.check(plan)]
     return [hit.message for hit in hits if hit.severity is None]
 
