@@ -32,6 +32,7 @@ _SIZES: Final = {"single": (2000, 256), "sweep": (1024, 256), "rate": (1024, 256
                  "speculation": (512, 256)}  # fmt: skip
 """Mode → prompt and generated tokens. single: the script of the Spark guide, section 10; sweep and rate: its `vllm
 bench serve`; depth: llama-benchy's pp2048 and tg128."""
+_ENOUGH: Final = 0.9
 _MARGIN: Final = 0.03
 """Share by which a prompt may be longer than requested: its length is computed from two other prompts."""
 
@@ -102,7 +103,7 @@ def fitting(listed: Iterable[Point], max_model_len: int | None) -> tuple[tuple[P
     return tuple(fits), tuple(notes)
 
 
-def knee(throughput: Sequence[tuple[int, float]], enough: float = 0.9) -> int | None:
+def knee(throughput: Sequence[tuple[int, float]]) -> int | None:
     """Return the lowest concurrency with at least 90 % of the highest throughput."""
     best = max((found for _, found in throughput), default=0.0)
-    return next((level for level, found in sorted(throughput) if found >= enough * best), None) if best else None
+    return next((level for level, found in sorted(throughput) if found >= _ENOUGH * best), None) if best else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.bench import formulas
 from sparkiac.bench.client import Sample
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
@@ -69,8 +68,3 @@ def samples(found: RoundRecord) -> tuple[Sample, ...]:
     columns = (found.prompt_tokens, found.output_tokens, found.ttft_s, found.total_s)
     more = (found.gap_s, found.parts, found.reasoning_parts)
     return tuple(Sample(*each) for each in zip(*columns, *more, strict=True))
-
-
-def throughput(found: RoundRecord) -> float:
-    """Return the generated tokens per second of all requests of a round together."""
-    return formulas.throughput(sum(found.output_tokens), found.seconds)

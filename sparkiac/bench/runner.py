@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.bench import client, counters, formulas, points
@@ -145,36 +146,24 @@ def _round(session: Session, point: Point) -> Round:
     chats = [Chat(text, point.output_tokens, session.thinking) for text in texts]
     before = counters.read(session.endpoint)
     began = time.monotonic()
-    samples = tuple(_closed(session, chats, point) if point.rate is None else _open(session, chats, point.rate))
+    samples = tuple(_sent(session, chats, point))
     seconds = time.monotonic() - began
     grown = after.since(before) if (after := counters.read(session.endpoint)) and before else None
     return Round(point, seconds, samples, grown, _others(before, grown, samples))
 
 
-def _closed(session: Session, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
-    """Send requests so that the same number always runs."""
-
-    def send(chat: Chat) -> Sample:
-        return client.measure(session.endpoint, chat, session.stopped, session.until_s)
-
-    for _, sample in parallel.each(chats, send, threads=point.concurrency):
-        assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError
-        yield sample
-
-
-def _open(session: Session, chats: Sequence[Chat], rate: float) -> Iterator[Sample]:
-    """Send requests at random times, whether or not the server keeps up."""
-    due, planned = 0.0, list[tuple[float, Chat]]()
-    for chat in chats:
-        planned.append((due, chat))
-        due += random.expovariate(rate)
+def _sent(session: Session, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
+    """Send requests: so that the same number always runs, or at random times, whether or not the server keeps up."""
+    rate = point.rate
+    gaps = (random.expovariate(rate) if rate else 0.0 for _ in chats[1:])
+    due = zip(accumulate(gaps, initial=0.0), chats, strict=True)
     began = time.monotonic()
 
     def send(each: tuple[float, Chat]) -> Sample:
         session.stopped.wait(max(0.0, began + each[0] - time.monotonic()))
         return client.measure(session.endpoint, each[1], session.stopped, session.until_s)
 
-    for _, sample in parallel.each(planned, send, threads=len(planned)):
+    for _, sample in parallel.each(due, send, threads=len(chats) if rate else point.concurrency):
         assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError
         yield sample
 

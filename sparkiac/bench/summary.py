@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.bench import counters, noise, records
+from sparkiac.bench import counters, formulas, noise, records
 from sparkiac.bench.counters import Counters
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def warnings(record: BenchRecord) -> tuple[str, ...]:
 
 def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
     if quantity.of_sample is None:
-        return records.throughput(found) or None
+        return formulas.throughput(sum(found.output_tokens), found.seconds) or None
     values = _values(records.samples(found), quantity.of_sample)
     return statistics.median(values) if values else None
 

@@ -66,7 +66,11 @@ def steps_of(asked: Asked, origin: Origin) -> tuple[Step, ...] | Failure:
     key = api_key(asked)
     if isinstance(key, Failure):
         return key
-    bundle, given = _bundle(), "\n".join(('"probe"', json.dumps(_parts()), json.dumps(_CHECK), _given(asked, key)))
+    playbooks = directory("playbooks")
+    bundle = (playbooks / "bundle.py").read_text(encoding="utf-8")
+    files = [playbooks / _PROGRAMS / "contract.py", *sorted((playbooks / _PROGRAMS).glob("probe*.py"))]
+    modules = {file.stem: file.read_text(encoding="utf-8") for file in files}
+    given = "\n".join(('"probe"', json.dumps(modules), json.dumps(_CHECK), _given(asked, key)))
     if origin.container is None:
         return _run(asked, None, (sys.executable, "-c", bundle), given)
     inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, "-c", bundle)
@@ -91,25 +95,15 @@ def api_key(asked: Asked) -> str | Failure | None:
     return done.stdout.strip()
 
 
-def _bundle() -> str:
-    """Return the program that runs another one from its input, as the playbooks do."""
-    return (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")
-
-
-def _parts() -> dict[str, str]:
-    """Return the parts of the prober: module → text."""
-    found = directory("playbooks") / _PROGRAMS
-    files = [found / "contract.py", *sorted(found.glob("probe*.py"))]
-    return {file.stem: file.read_text(encoding="utf-8") for file in files}
-
-
 def _run(asked: Asked, endpoint: Endpoint | None, words: tuple[str, ...], given: str) -> tuple[Step, ...] | Failure:
     done = _connected(endpoint, words, given, timeout_s=asked.promise.answer_s + _MARGIN_S)
     if isinstance(done, Failure):
         return done
     try:
-        listed = json.loads(done.stdout)["steps"]
-        return tuple(Step(str(e["name"]), str(e["state"]), _shown(e["evidence"]), float(e["seconds"])) for e in listed)
+        return tuple(
+            Step(str(each["name"]), str(each["state"]), escaped_line(str(each["evidence"])), float(each["seconds"]))
+            for each in json.loads(done.stdout)["steps"]
+        )
     except (ValueError, KeyError, TypeError):
         return _no_result(done, in_container="docker" in words)
 
@@ -130,7 +124,3 @@ def _connected(
 ) -> ssh.Completed | Failure:
     late = Failure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
     return run(endpoint, words, text, timeout_s=timeout_s, late=late)
-
-
-def _shown(text: object) -> str:
-    return escaped_line(str(text))

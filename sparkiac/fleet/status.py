@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.fleet.ask import Answer
-    from sparkiac.fleet.facts import HostFacts, Unit
+    from sparkiac.fleet.facts import Drift, HostFacts, Unit
     from sparkiac.plan import HostPlan
 
 UNHEALTHY: Final = "unhealthy"
@@ -132,19 +132,16 @@ def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
         text = f"generation {found.committed[:_SHORT]} runs, {generated[:_SHORT]} is generated"
         yield Problem(DRIFT, None, text, "run sparkiac apply")
     if facts.drift:
-        yield from _drift(facts)
+        yield from _drift(facts.drift, {unit.name for unit in facts.units or () if unit.resting})
 
 
-def _drift(facts: HostFacts) -> Iterator[Problem]:
-    drift = facts.drift
-    assert drift is not None  # noqa: S101
+def _drift(drift: Drift, resting: set[str]) -> Iterator[Problem]:
     hint = "playbooks/drift.yml shows a diff; sparkiac apply installs the generated files again"
     files = [f"/{each.path} ({each.kind})" for each in drift.files]
     for what, names in (("file", files), ("kernel setting", drift.sysctls)):
         if names:
             text = f"{len(names)} {what}{'' if len(names) == 1 else 's'} changed by hand: {_listed(names)}"
             yield Problem(DRIFT, None, text, hint)
-    resting = {unit.name for unit in facts.units or () if unit.resting}
     for unit in drift.units:
         text = "it runs, but is not in the current turn" if unit in resting else _OTHER_FILES
         yield Problem(DRIFT, unit.removeprefix(_UNIT), text, "run sparkiac apply")

@@ -37,13 +37,6 @@ class Verified(NamedTuple):
         return self.failure is None and all(step.state != "failed" for step in self.steps)
 
 
-class _Client(NamedTuple):
-    """The container that requests come from."""
-
-    host: HostPlan
-    container: Container
-
-
 class _Check(NamedTuple):
     """One unit to check from an origin."""
 
@@ -72,10 +65,10 @@ def asked(plan: Plan, name: str) -> Asked | Failure:
 
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
     """Check all units, or those named `only`, from `controller`, `host` or a client; yield results as hosts finish."""
-    client = None if origin in {"controller", "host"} else _client(plan, origin)
-    source = Origin(origin)
-    if client is not None:
-        source = Origin(origin, endpoint(client.host), f"{client.container.unit}-server-1")
+    source, client = Origin(origin), None
+    if origin not in {"controller", "host"}:
+        host, client = next((host, each) for host in plan.hosts for each in host.containers if each.name == origin)
+        source = Origin(origin, endpoint(host), f"{client.unit}-server-1")
     checks = [(host, [*_checks(host, source, client, only=only)]) for host in plan.hosts]
 
     def run(work: tuple[HostPlan, list[_Check]]) -> list[Verified]:
@@ -110,25 +103,20 @@ def _verified(check: _Check, source: Origin) -> Verified:
     return Verified(check.name, check.host, found, None)
 
 
-def _client(plan: Plan, name: str) -> _Client:
-    found = (_Client(host, each) for host in plan.hosts for each in host.containers if each.name == name)
-    return next(found)
+def _checks(host: HostPlan, source: Origin, client: Container | None, *, only: str | None) -> Iterator[_Check]:
+    """Return the checks of a host. Workers of a group serve no HTTP, and are checked on their hosts only.
 
-
-def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str | None) -> Iterator[_Check]:
-    """Return the checks of a host. Workers of a group serve no HTTP, and are checked on their hosts only."""
+    `client` is the container that requests come from.
+    """
     for unit in host.units:
         promise = host.promises.get(unit.unit)
         if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
             continue
         url = promise.url if source.name == "host" else _url(unit, host, client)
+        target: Asked | Failure = Asked(endpoint(host), _seen(promise, url, source))
         if url is None and promise.url is not None:
-            hint = "set bind to lan or fabric, or use --from host"
-            yield _Check(
-                unit.name, Failure("it listens on loopback", hint, reachable=True), host.name, host.turns_of(unit)
-            )
-        else:
-            yield _Check(unit.name, Asked(endpoint(host), _seen(promise, url, source)), host.name, host.turns_of(unit))
+            target = Failure("it listens on loopback", "set bind to lan or fabric, or use --from host", reachable=True)
+        yield _Check(unit.name, target, host.name, host.turns_of(unit))
 
 
 def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
@@ -136,9 +124,9 @@ def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
     return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
 
 
-def _url(unit: Container | Program, host: HostPlan, client: _Client | None) -> str | None:
+def _url(unit: Container | Program, host: HostPlan, client: Container | None) -> str | None:
     """Return the URL of a unit for a client, or for this machine; None if there is none."""
-    links = client.container.dependencies if client else ()
+    links = client.dependencies if client else ()
     own = next((link.url for link in links if link.target == unit.path and link.url is not None), None)
     if own is not None:
         return own.removesuffix("/").removesuffix("/v1")

@@ -28,6 +28,7 @@ class LogState(NamedTuple):
     """Whether it has lines of vLLM; a kernel log and an answer do not."""
     ready: bool
     ended: bool
+    """Whether the server shut down after it was ready."""
     markers: tuple[Marker, ...]
     last: LogLine | None
     """Last line of the engine."""
@@ -75,7 +76,7 @@ def _unknown(logs: Sequence[Log], seen: Sequence[Seen]) -> EngineError | None:
 
 
 def _state(log: Log) -> LogState:
-    found = markers.state(log.last)
+    ready, ended = markers.progress(log.last)
     facts = markers.markers(log.last)
-    is_server = bool(facts) or found.ready or servers.of_log(log.last).release is not None
-    return LogState(log, is_server, found.ready, found.ended, facts, errors.last_of_engine(log.last))
+    is_server = bool(facts) or ready or servers.of_log(log.last).release is not None
+    return LogState(log, is_server, ready, ended, facts, errors.last_of_engine(log.last))

@@ -59,21 +59,13 @@ class Marker(NamedTuple):
     line: LogLine | None = None
 
 
-class State(NamedTuple):
-    """How far the last start came."""
-
-    ready: bool
-    ended: bool
-    """Whether the server shut down after it was ready."""
-
-
-def state(lines: Sequence[LogLine]) -> State:
-    """Return how far a start came."""
+def progress(lines: Sequence[LogLine]) -> tuple[bool, bool]:
+    """Return whether the server became ready in a start, and whether it shut down after that."""
     headless = any(_HEADLESS[0] in line.text for line in lines)
     last = _HEADLESS[1] if headless else _READY
     ready = next((index for index, line in enumerate(lines) if last in line.text), None)
     after = lines[ready:] if ready is not None else ()
-    return State(ready is not None, any(word in line.text for line in after for word in _ENDED))
+    return ready is not None, any(word in line.text for line in after for word in _ENDED)
 
 
 def markers(lines: Sequence[LogLine]) -> tuple[Marker, ...]:
@@ -94,10 +86,7 @@ def markers(lines: Sequence[LogLine]) -> tuple[Marker, ...]:
 def _memory(text: str) -> Iterator[Marker]:
     """Return the memory figures of a log; they are combined from the lines of all ranks."""
     figures = startup.read(text)
-    sizes = (
-        ("weights", figures.weights_bytes),
-        ("KV cache", figures.pool_bytes),
-    )
+    sizes = (("weights", figures.weights_bytes), ("KV cache", figures.pool_bytes))
     yield from (Marker(name, f"{size / GIB:.2f} GiB") for name, size in sizes if size is not None)
     if figures.tokens is not None:
         yield Marker("KV cache tokens", count(figures.tokens))
