@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -47,7 +48,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
     from sparkiac.upstream.streaming import ServerError
 
     given = _parsed(words, options["url"])
-    levels = _levels(options["levels"])
+    levels = _levels(options["levels"], given.mode)
     of = starts.deployed(given.inventory, given.deployment or "", output_format) if given.inventory else None
     try:
         if given.mode == "startup":
@@ -86,14 +87,18 @@ def _parsed(words: tuple[str, ...], url: str | None) -> Words:
     return Words(None, None, mode) if url else Words(Path(words[0]), words[1], mode)
 
 
-def _levels(text: str | None) -> tuple[float, ...]:
+def _levels(text: str | None, mode: str) -> tuple[float, ...]:
+    """Return the loads or depths to measure; without concurrency or at a rate of 0, no request would be sent."""
     try:
         found = tuple(float(each) for each in text.split(",")) if text else ()
     except ValueError:
-        found = (-1.0,)
-    if any(each < 0 for each in found):
-        message = "--levels must be numbers separated by commas, such as 1,2,4,8"
-        raise click.UsageError(message)
+        found = (math.nan,)
+    whole, zero = mode != "rate", mode == "depth"
+    for each in found:
+        if not math.isfinite(each) or each < 0 or (each == 0 and not zero) or (whole and not each.is_integer()):
+            what = f"{'whole ' if whole else ''}numbers{'' if zero else ' above 0'}"
+            message = f"--levels must be {what} separated by commas, such as 1,2,4,8"
+            raise click.UsageError(message)
     return found
 
 
