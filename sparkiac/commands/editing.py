@@ -40,10 +40,8 @@ def save(
         show(Report.of(added), output_format, diff="")
         click.echo(f"{inventory}: nothing was written: the change would add these errors", err=True)
         return Exit.FINDINGS
-    if inventory.read_bytes() != files[0].raw:
-        click.echo(f"{inventory} changed during the check; nothing was written", err=True)
+    if not replaced(inventory, files[0].raw, raw, during="check"):
         return Exit.BUSY
-    write.replace(inventory, raw)
     diff = write.diff_of(str(inventory), files[0].raw, raw)
     if output_format == "json":
         show(Report(), "json", diff=diff)
@@ -53,6 +51,17 @@ def save(
         first = _PLACEHOLDERS.format(name, hints.placeholders(len(left))) if left else ""
         click.echo(_NEXT.format(name, first), err=True)
     return Exit.OK
+
+
+def replaced(path: Path, former: bytes | None, new: bytes, *, during: str) -> bool:
+    """Write a file if it is still as it was read; otherwise write nothing and say so."""
+    from sparkiac import write
+
+    if (path.read_bytes() if path.exists() else None) != former:
+        click.echo(f"{path} changed during the {during}; nothing was written", err=True)
+        return False
+    write.replace(path, new)
+    return True
 
 
 def _added(before: Report, after: Report) -> list[Finding]:

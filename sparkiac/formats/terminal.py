@@ -107,6 +107,11 @@ def number(given: float) -> str:
     return f"{given:g}"
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number with its unit in words, such as `1 host` or `2 hosts`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def brief_image(pinned: str) -> str:
     """Return an image with 12 digits of its digest."""
     name, at, digest = pinned.partition("@sha256:")

@@ -59,11 +59,6 @@ def names(hosts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def hosts(count: int) -> str:
-    """Return a number of hosts in words."""
-    return f"{count} host{'' if count == 1 else 's'}"
-
-
 def holder(look: HostLook) -> str:
     """Return who applies to a host at the moment, and for how long."""
     lease = look.lease

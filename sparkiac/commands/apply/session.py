@@ -15,6 +15,7 @@ from sparkiac.commands.apply.run import Applied
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import print_json
 from sparkiac.formats import terminal
+from sparkiac.formats.terminal import counted
 from sparkiac.upstream.playbook import MissingProgramError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Session:
         """Switch the hosts that take turns to this one, and return the exit code."""
         hosts = [host.name for host in self._fleet.plan.hosts if host.turns]
         if asks:
-            self._confirm(f"Switch {_counted(hosts)} to the turn {name}?")
+            self._confirm(f"Switch {_named(hosts)} to the turn {name}?")
         words = (*self._options.words, "-e", f"turn={name}")
         done = f"Switched {{}} to the turn {name}"
         return self._ended(self._change(hosts, self._options._replace(words=words), _TURN, done))
@@ -72,7 +73,7 @@ class Session:
 
     def _run(self, *, asks: bool, only_check: bool) -> Exit:
         if self._text:
-            click.echo(f"Comparing {page.hosts(len(self._fleet.plan.hosts))} with {self._fleet.path} …", err=True)
+            click.echo(f"Comparing {counted(len(self._fleet.plan.hosts), 'host')} with {self._fleet.path} …", err=True)
         look = run.look(self._fleet, self._options, self._log)
         if isinstance(look, Applied):
             return self._report(look)
@@ -88,7 +89,7 @@ class Session:
             return Exit.STALE if look.changing else Exit.OK
         hosts = [*(host for batch in look.batches for host in batch), *look.retired]
         if asks:
-            self._confirm(f"Apply to {_counted(hosts)}?")
+            self._confirm(f"Apply to {_named(hosts)}?")
         return self._change(hosts, self._options, run.SITE, "Applied to {}")
 
     def _confirm(self, question: str) -> None:
@@ -126,7 +127,7 @@ class Session:
         for reason in applied.reasons if self._text else ():
             terminal.show([Text(), Text(reason, style="red")])
         if applied.code is Exit.OK:
-            text = ("Checked {}" if self._options.check else done).format(page.hosts(len(applied.outcomes)))
+            text = ("Checked {}" if self._options.check else done).format(counted(len(applied.outcomes), "host"))
             self._say(f"{text} in {page.duration(applied.seconds)}.")
         return applied.code
 
@@ -135,9 +136,9 @@ class Session:
             click.echo(text)
 
 
-def _counted(hosts: list[str]) -> str:
+def _named(hosts: list[str]) -> str:
     """Return the names of a few hosts, or the number of many."""
-    return page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
+    return page.names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
 def in_session(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.pipeline import Outcome
-    from sparkiac.report import Report
     from sparkiac.rules.profiles import Hidden
 
 _WITH_FIX: Final = ("text", "json")
@@ -55,6 +54,7 @@ def check(
     file changed during the check, 6 the file cannot be written. In both cases the file is not modified.
     """
     from sparkiac import pipeline
+    from sparkiac.report import Severity
 
     hidden = _hidden(**chosen) if any(given is not None for given in chosen.values()) else None
     if fix:
@@ -65,12 +65,14 @@ def check(
     if outcome is None:
         return Exit.BUSY
     code = exit_code(outcome)
-    return Exit.FINDINGS if code is Exit.OK and strict and _warns(outcome.report) else code
+    warns = outcome.report.number_of(Severity.WARNING) > 0
+    return Exit.FINDINGS if code is Exit.OK and strict and warns else code
 
 
 def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: Hidden | None) -> Outcome | None:
     """Fix the file, print the diff and the remaining findings; return None if the file changed during the run."""
     from sparkiac import pipeline, write
+    from sparkiac.commands import editing
     from sparkiac.formats.findings import data_of
 
     if output_format not in _WITH_FIX:
@@ -81,11 +83,8 @@ def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: H
         raise click.UsageError(message)
     files = read(inventory)
     fixed = pipeline.fix(*files, allow_unlocked=allow_unlocked, hidden=hidden)
-    if fixed.raw != files[0].raw:
-        if inventory.read_bytes() != files[0].raw:
-            click.echo(f"{inventory} changed during the check; nothing was written", err=True)
-            return None
-        write.replace(inventory, fixed.raw)
+    if fixed.raw != files[0].raw and not editing.replaced(inventory, files[0].raw, fixed.raw, during="check"):
+        return None
     diff = write.diff_of(str(inventory), files[0].raw, fixed.raw)
     if output_format == "json":
         show(fixed.outcome.report, "json", fixed=[data_of(finding) for finding in fixed.findings], diff=diff)
@@ -95,12 +94,6 @@ def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: H
     click.echo(f"{inventory}: {f'fixed {codes}' if codes else 'nothing to fix'}", err=True)
     _print(fixed.outcome, "text", file=str(inventory))
     return fixed.outcome
-
-
-def _warns(report: Report) -> bool:
-    from sparkiac.report import Severity
-
-    return report.number_of(Severity.WARNING) > 0
 
 
 def _print(outcome: Outcome, output_format: str, *, file: str) -> None:

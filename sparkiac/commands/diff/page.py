@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.characters import escaped_line
-from sparkiac.commands.apply.page import hosts as number_of_hosts
 from sparkiac.commands.apply.page import names, order
 from sparkiac.formats.findings import data_of, headline
+from sparkiac.formats.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,24 +25,19 @@ _UNIT: Final = "sparkiac-"
 _SAME: Final = "No difference: an apply changes no host."
 
 
-class _Section(NamedTuple):
-    title: str
-    lines: tuple[str, ...]
-
-
 def text(found: FleetDiff) -> str:
     """Return the comparison for a terminal."""
     lines = [f"{found.old} → {found.new}", _summary(found)]
-    for section in _sections(found):
-        lines += ["", f"{section.title}:", *(f"  {line}" for line in section.lines)]
+    for title, listed in _sections(found):
+        lines += ["", f"{title}:", *(f"  {line}" for line in listed)]
     return "".join(f"{line}\n" for line in map(_shown, lines))
 
 
 def markdown(found: FleetDiff) -> str:
     """Return the comparison as a comment for a pull request."""
     lines = [f"### {_plain_markdown(found.old)} → {_plain_markdown(found.new)}", "", _plain_markdown(_summary(found))]
-    for section in _sections(found):
-        lines += ["", f"**{section.title}**", "", *(f"- {_plain_markdown(line)}" for line in section.lines)]
+    for title, listed in _sections(found):
+        lines += ["", f"**{title}**", "", *(f"- {_plain_markdown(line)}" for line in listed)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -90,13 +85,13 @@ def _summary(found: FleetDiff) -> str:
         return _SAME
     total = len(found.look.hosts)
     steps = Counter(step.action for look in found.look.hosts for step in look.units)
-    changing = f"{len(found.look.changing)} of {number_of_hosts(total)} change{'s' if total == 1 else ''}"
+    changing = f"{len(found.look.changing)} of {counted(total, 'host')} change{'s' if total == 1 else ''}"
     done = [f"{steps[action]} to {action}" for action in _ACTIONS if steps[action]]
     return f"{changing}. Units: {', '.join(done) or 'none restarts'}."
 
 
-def _sections(found: FleetDiff) -> Iterator[_Section]:
-    """Yield the sections that have content; none if nothing differs."""
+def _sections(found: FleetDiff) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield title and lines of each section that has content; none if nothing differs."""
     if not found.any:
         return
     listed = {
@@ -107,7 +102,7 @@ def _sections(found: FleetDiff) -> Iterator[_Section]:
         "New findings": map(headline, found.new_findings),
         "Findings that are gone": map(headline, found.gone_findings),
     }
-    yield from (_Section(title, lines) for title, each in listed.items() if (lines := tuple(each)))
+    yield from ((title, lines) for title, each in listed.items() if (lines := tuple(each)))
 
 
 def _unit(unit: PlacedUnit) -> str:
@@ -142,8 +137,8 @@ def _host(look: HostLook, *, new: bool) -> Iterator[str]:
     for step in look.units:
         yield f"{look.host}: {step.action} {step.unit.removeprefix(_UNIT)} ({step.because})"
     if not look.units:
-        files = f"{len(look.files)} changed file{'' if len(look.files) == 1 else 's'}"
-        yield f"{look.host}: no unit restarts; {files if look.files else 'it changes with its group'}"
+        why = counted(len(look.files), "changed file") if look.files else "it changes with its group"
+        yield f"{look.host}: no unit restarts; {why}"
     for title, values in (("kernel settings change", look.sysctls), ("new secrets are required", look.secrets)):
         if values:
             yield f"{look.host}: {title}: {', '.join(values)}"

@@ -179,6 +179,7 @@ def _compare(run: _Run, findings: Iterable[Finding], *, complete: bool) -> int:
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     """Print the changes and write the lock."""
+    from sparkiac.commands import editing
     from sparkiac.commands.lock import moves as formats
     from sparkiac.pipeline import InputFile, read_lock
     from sparkiac.report import Report
@@ -188,15 +189,15 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     written = changed and not dry_run
     if run.output_format == "text":
         click.echo(formats.text(new.changes), nl=False)
-    code = _replaced(run, new.raw) if written else Exit.OK
+    if written and not editing.replaced(run.path, former, new.raw, during="run"):
+        return Exit.BUSY
     state = "written" if written else "would be written" if changed else "up to date"
-    if code is Exit.OK:
-        data = {"lock": str(run.path), "state": state, "moves": formats.plain(new.changes)}
-        outdated = _outdated(run, read_lock(InputFile(str(run.path), new.raw)).value)
-        show(Report.of((*new.report.findings, *outdated)), run.output_format, **data)
-        if run.output_format == "text":
-            click.echo(f"{run.path}: {state}")
-    return Exit.STALE if changed and dry_run else code
+    data = {"lock": str(run.path), "state": state, "moves": formats.plain(new.changes)}
+    outdated = _outdated(run, read_lock(InputFile(str(run.path), new.raw)).value)
+    show(Report.of((*new.report.findings, *outdated)), run.output_format, **data)
+    if run.output_format == "text":
+        click.echo(f"{run.path}: {state}")
+    return Exit.STALE if changed and dry_run else Exit.OK
 
 
 def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
@@ -208,18 +209,6 @@ def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
         return []
     captured = {f"interfaces/{name}": each for name, each in captures(inventory).items()}
     return [*locks.outdated(run.state.pins, lock, captured, inventory=str(inventory))]
-
-
-def _replaced(run: _Run, text: bytes) -> Exit:
-    """Write the lock unless it changed during the run."""
-    from sparkiac import write
-
-    former = run.files[1].raw if run.files[1] else None
-    if (run.path.read_bytes() if run.path.exists() else None) != former:
-        click.echo(f"{run.path} changed during the run; nothing was written", err=True)
-        return Exit.BUSY
-    write.replace(run.path, text)
-    return Exit.OK
 
 
 def _record(inventory: Path, record: Path) -> int:

@@ -87,7 +87,7 @@ def _once(fleet: _Fleet, output_format: str) -> Exit:
     from sparkiac.formats import terminal
 
     if output_format == "text":
-        click.echo(f"Asking {page.counted(len(fleet.hosts), 'host')} …", err=True)
+        click.echo(f"Asking {terminal.counted(len(fleet.hosts), 'host')} …", err=True)
     found = {}
     for answer in ask.ask_all(map(ask.endpoint, fleet.hosts.values())):
         found[answer.host] = _status(fleet, answer)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from sparkiac.commands.apply.page import duration
 from sparkiac.formats import terminal
+from sparkiac.formats.terminal import counted
 from sparkiac.memory.values import GIB
 from sparkiac.plan.numbers import gib
 
@@ -83,11 +84,6 @@ def summary(statuses: Sequence[HostStatus]) -> Text:
     ]
     found = [Text(text, style) for text, style in parts if text] or [Text("all healthy and as generated", "green")]
     return Text.assemble(f"{counted(len(statuses), 'host')}, {counted(len(units), 'unit')}: ", Text(", ").join(found))
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number with its unit in words, such as `1 host` or `2 hosts`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _hosts(hosts: Sequence[HostStatus], *, wide: bool) -> Table:
