@@ -6,16 +6,16 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
 from sparkiac.commands.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from sparkiac.catalog.interfaces import Captured, Interface
+    from sparkiac.catalog.interfaces import Captured
     from sparkiac.catalog.library import RecipeText
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.report import Report
 
+T = TypeVar("T")
 _LOCK: Final = ".lock.yaml"
 WRITE_EXITS: Final = {"WouldOverwrite": Exit.STALE, "UnsafeTarget": Exit.IO, "Busy": Exit.BUSY}
 """Error of the package `write` → exit code."""
@@ -92,7 +93,8 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
     lock = lock_path(inventory)
     own = recipes_path(inventory)
     recipes = recipe_files(own), source_files(own.with_name("sources"))
-    beside = captured(inventory), measured(inventory), link_speeds(inventory), *recipes
+    interfaces = {digest: each.interface for each in captures(inventory).values() for digest in each.digests}
+    beside = interfaces, measured(inventory), link_speeds(inventory), *recipes
     return (
         InputFile(str(inventory), inventory.read_bytes(), *beside),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
@@ -125,38 +127,28 @@ def _missing(path: Path) -> str:
     return "is not a file" if path.exists() else "does not exist"
 
 
-def captured(inventory: Path) -> Mapping[str, Interface]:
-    """Read the vLLM interfaces that were captured from images, from the folder `interfaces` beside an inventory."""
-    files = captures(inventory).values()
-    return {digest: each.interface for each in files for digest in each.digests}
-
-
 def captures(inventory: Path) -> dict[str, Captured]:
-    """Read the files of the folder `interfaces` beside an inventory, keyed by name."""
-    found: dict[str, Captured] = {}
-    for path in sorted(interfaces_path(inventory).glob("*.json")):
-        from sparkiac.catalog import interfaces
+    """Read the vLLM interfaces that were captured from images: files of the folder `interfaces`, keyed by name."""
+    from sparkiac.catalog import interfaces
 
-        try:
-            found[path.name] = interfaces.captured(path.read_bytes())
-        except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {error}; capture it again, or remove it"
-            raise click.UsageError(message) from None
-    return found
+    return {path.name: each for path, each in _records(interfaces_path(inventory), interfaces.captured, "capture")}
 
 
 def measured(inventory: Path) -> tuple[StartRecord, ...]:
     """Read the recorded starts in the folder `measurements` beside an inventory, by file name."""
-    found = []
-    for path in sorted(measurements_path(inventory).glob("*.json")):
-        from sparkiac.model.records import StartRecord
+    from sparkiac.model.records import StartRecord
 
+    return tuple(each for _, each in _records(measurements_path(inventory), StartRecord.from_json, "record"))
+
+
+def _records(folder: Path, parse: Callable[[bytes], T], remedy: str) -> Iterator[tuple[Path, T]]:
+    """Read the JSON files of a folder in order of name."""
+    for path in sorted(folder.glob("*.json")):
         try:
-            found.append(StartRecord.from_json(path.read_bytes()))
+            yield path, parse(path.read_bytes())
         except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {error}; record it again, or remove it"
+            message = f"{click.format_filename(path)} cannot be read: {error}; {remedy} it again, or remove it"
             raise click.UsageError(message) from None
-    return tuple(found)
 
 
 def measurements_path(inventory: Path) -> Path:

@@ -10,7 +10,6 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import known, measurements_path, planned, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from sparkiac.model.bench import BenchRecord
@@ -97,7 +96,9 @@ def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -
 
     A log from a file has no facts of the hosts: the user is responsible that it is a log of this inventory.
     """
-    reason = _unpinned(of) or ("" if found.mode == "startup" and not found.before else _differing(of, found))
+    if None in {of.subject.digest, of.subject.commit}:
+        return Kept(reason=_UNPINNED)
+    reason = "" if found.mode == "startup" and not found.before else _differing(of, found)
     if reason:
         return Kept(reason=reason)
     if log is not None:
@@ -124,10 +125,6 @@ def _stored(of: Deployed, record: StartRecord) -> Kept:
     return Kept(measurements.store(of.inventory, of.name, record, of.records))
 
 
-def _unpinned(of: Deployed) -> str:
-    return _UNPINNED if None in {of.subject.digest, of.subject.commit} else ""
-
-
 def _link(of: Deployed, path: Path) -> str:
     """Return the path of a bench record as the recorded start names it: relative to its folder if it is below it."""
     folder = measurements_path(of.inventory)
@@ -136,7 +133,10 @@ def _link(of: Deployed, path: Path) -> str:
 
 def _differing(of: Deployed, found: BenchRecord) -> str:
     """Return why the hosts may have run something else than the inventory says; empty if they did not."""
-    wanted = _generations(of.plan)
+    from sparkiac import pipeline
+    from sparkiac.commands.apply import tree
+
+    wanted = tree.generations(pipeline.render(of.plan))
     for name in found.subject.hosts:
         for facts in (found.before.get(name), found.after.get(name, found.before.get(name))):
             running = facts.generation if facts else None
@@ -147,10 +147,3 @@ def _differing(of: Deployed, found: BenchRecord) -> str:
                     f"{name} runs another generation than {of.inventory.name} gives; run sparkiac apply, then measure"
                 )
     return ""
-
-
-def _generations(plan: Plan) -> Mapping[str, str]:
-    from sparkiac import pipeline
-    from sparkiac.commands.apply import tree
-
-    return tree.generations(pipeline.render(plan))

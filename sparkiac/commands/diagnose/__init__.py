@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.commands.diagnose.context import Context
-    from sparkiac.commands.diagnose.proposal import Proposal
     from sparkiac.fleet.diagnosis.diagnosis import Diagnosis
     from sparkiac.fleet.diagnosis.lines import Log
     from sparkiac.plan.startup_log import StartupComparison
@@ -35,17 +34,6 @@ class Request(NamedTuple):
     output_format: str
     writes: bool
     bisect: Path | None
-
-
-class Result(NamedTuple):
-    """What is printed."""
-
-    diagnosis: Diagnosis
-    context: Context | None
-    compared: StartupComparison | None
-    """Figures of the plan and of the log."""
-    proposal: Proposal | None
-    """Change of the inventory; None without an inventory."""
 
 
 @click.command()
@@ -85,9 +73,13 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
 
 
 def _diagnose(request: Request) -> int:
+    from sparkiac.commands import editing
+    from sparkiac.commands.diagnose import data, page
     from sparkiac.commands.diagnose.context import load
+    from sparkiac.commands.diagnose.proposal import propose
     from sparkiac.fleet.diagnosis.diagnosis import diagnose as diagnosed
     from sparkiac.fleet.diagnosis.server import of_plan
+    from sparkiac.formats import terminal
 
     logs = tuple(map(_log, request.logs))
     context = load(request.inventory, request.deployment, logs, request.output_format) if request.inventory else None
@@ -96,14 +88,20 @@ def _diagnose(request: Request) -> int:
         if not logs:
             return Exit.IO
     diagnosis = diagnosed(logs, of_plan(context.container) if context else None)
-    result = Result(diagnosis, context, _compared(context, logs), _proposal(diagnosis, context))
-    written = bool(request.writes and result.proposal and result.proposal.diff)
-    if written and not _write(result):
-        return Exit.BUSY
+    compared = _compared(context, logs) if context else None
+    proposal = propose(diagnosis.problems, context) if context else None
+    written = bool(request.writes and proposal and proposal.diff)
+    if written and context and proposal:
+        former = context.files[0]
+        if not editing.replaced(Path(former.name), former.raw, proposal.raw, during="run"):
+            return Exit.BUSY
     if request.output_format == "json":
-        _print_json(result, written=written)
+        found = data.plain(diagnosis) | data.compared(compared)
+        print_json(found | data.change(proposal, written=written))
     else:
-        _print_text(result, written=written)
+        _print_text(diagnosis, compared)
+        if proposal:
+            terminal.show(page.change(proposal, file=str(request.inventory), written=written))
     return Exit.FINDINGS if diagnosis.failed else Exit.OK
 
 
@@ -138,52 +136,22 @@ def _journals(context: Context) -> tuple[Log, ...]:
     return tuple(log for each in found.values() for log in each.logs)
 
 
-def _proposal(diagnosis: Diagnosis, context: Context | None) -> Proposal | None:
-    from sparkiac.commands.diagnose.proposal import propose
-
-    return propose(diagnosis.problems, context) if context else None
-
-
-def _write(result: Result) -> bool:
-    from sparkiac import write
-
-    assert result.context is not None and result.proposal is not None, "there is a diff"  # noqa: S101, PT018
-    inventory = result.context.inventory
-    if inventory.read_bytes() != result.context.files[0].raw:
-        click.echo(f"{inventory} changed during the run; nothing was written", err=True)
-        return False
-    write.replace(inventory, result.proposal.raw)
-    return True
-
-
-def _compared(context: Context | None, logs: tuple[Log, ...]) -> StartupComparison | None:
+def _compared(context: Context, logs: tuple[Log, ...]) -> StartupComparison | None:
     from sparkiac.plan import startup_log
 
-    if context is None:
-        return None
     text = "\n".join(line.text for log in logs for line in log.last)
     return startup_log.compare_log(context.container.name, context.host, text)
 
 
-def _print_json(result: Result, *, written: bool) -> None:
-    from sparkiac.commands.diagnose import data
-
-    found = data.plain(result.diagnosis) | data.compared(result.compared)
-    print_json(found | data.change(result.proposal, written=written))
-
-
-def _print_text(result: Result, *, written: bool) -> None:
+def _print_text(diagnosis: Diagnosis, compared: StartupComparison | None) -> None:
     from sparkiac.commands.diagnose import page
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
 
-    terminal.show(page.page(result.diagnosis))
-    compared = result.compared
+    terminal.show(page.page(diagnosis))
     if compared is not None and compared.compared:
         title = f"Plan and log, {compared.name} on {compared.host}"
         terminal.show((terminal.heading(title), *tables.compared(compared)))
-    if result.proposal is not None and result.context is not None:
-        terminal.show(page.change(result.proposal, file=str(result.context.inventory), written=written))
 
 
 def _bisect(request: Request, directory: Path) -> int:

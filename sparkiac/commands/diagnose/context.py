@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 class Context(NamedTuple):
     """A deployment of an inventory."""
 
-    inventory: Path
     files: tuple[InputFile, InputFile | None]
     report: Report
     """Findings of the inventory before any proposed change."""
@@ -45,7 +44,7 @@ def load(inventory: Path, deployment: str | None, logs: Iterable[Log], output_fo
     names = deployments(plan)
     if deployment is None:
         deployment = _of_logs(names, logs)
-    return Context(inventory, files, report, names[known("deployment", deployment, names)])
+    return Context(files, report, names[known("deployment", deployment, names)])
 
 
 def deployments(plan: Plan) -> dict[str, tuple[tuple[HostPlan, Container], ...]]:

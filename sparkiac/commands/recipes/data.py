@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine
     from sparkiac.memory.sharing import Room
     from sparkiac.memory.values import Term
-    from sparkiac.model.catalog import CatalogEntry, Fragment
+    from sparkiac.model.catalog import CatalogEntry
     from sparkiac.resolve.catalogued import Catalogued
     from sparkiac.resolve.leaves import Leaves
 
@@ -136,12 +136,8 @@ def fragment(name: str) -> dict[str, Any]:
         "needs": list(entry.needs),
         "settings": list(_settings(leaves)),
         **_told([("fragment", entry)]),
-        "snippet": _fragment_snippet(name, entry) if entry.status in {"recipe", "superseded"} else None,
+        "snippet": {"fragments": [*entry.needs, name]} if entry.status in {"recipe", "superseded"} else None,
     }
-
-
-def _fragment_snippet(name: str, entry: Fragment) -> dict[str, Any]:
-    return {"fragments": [*entry.needs, name]}
 
 
 def entry(found: Catalogued, library: Library = SHIPPED) -> dict[str, Any]:
@@ -162,7 +158,7 @@ def entry(found: Catalogued, library: Library = SHIPPED) -> dict[str, Any]:
         "drafters": [
             dumped(pair)
             for pair in catalog.drafters()
-            if pair.target == values.get("model") or _is(pair.drafter, drafter)
+            if pair.target == values.get("model") or (drafter is not None and pair.drafter == drafter)
         ],
         "facts": dumped(found.facts),
         **_told(entries),
@@ -178,10 +174,6 @@ def build(image: str | None) -> dict[str, Any] | None:
     """Return the facts about the build with the name of an image; None for an image from a registry."""
     found = catalog.build(image) if image in catalog.build_names() else None
     return None if found is None or found.value is None else dumped(found.value)
-
-
-def _is(drafter: str | None, other: str | None) -> bool:
-    return drafter is not None and drafter == other
 
 
 def _variant(name: str, library: Library) -> dict[str, Any]:
@@ -224,18 +216,15 @@ def _start(found: Catalogued) -> dict[str, Any] | None:
     image = known_image(values["image"], lock=None, mirrors={})
     serving = Serving.model_validate({key: value for key, value in values.items() if key in Serving.model_fields})
     started = command.start(engine, serving, values["set"], commits={})
+    at_least = image.tag.vllm_at_least if image.tag else None
     return {
         "prelude": [list(words) for words in values["container"].get("prelude", ())],
         "entrypoint": None if image.entrypoint is None else list(image.entrypoint),
         "words": list(command.words(image, engine, started)),
         "env": dict(started.env),
         "group": _group(found),
-        "vllm": image.vllm or _or_newer(image.tag.vllm_at_least if image.tag else None),
+        "vllm": image.vllm or (at_least and f"{at_least} or newer"),
     }
-
-
-def _or_newer(release: str | None) -> str | None:
-    return None if release is None else f"{release} or newer"
 
 
 def _group(found: Catalogued) -> list[str]:

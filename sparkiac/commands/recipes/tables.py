@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from sparkiac.formats.terminal import NARROW, brief_image, grid, heading, number, stacked, table
+from sparkiac.formats.terminal import NARROW, brief_image, counted, grid, heading, number, stacked, table
 from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
@@ -35,11 +35,8 @@ _NO_PROOF: Final = (
 
 def weights(each: Data) -> str:
     """Return the size of the weights in the unit of the source; the loaded size is preferred."""
-    sizes, figures = (
-        each["weights"],
-        (("loaded_gib", "GiB loaded"), ("loaded_gb", "GB loaded"), ("disk_gb", "GB on disk")),
-    )
-    known = [f"{number(sizes[key])} {unit}" for key, unit in figures if key in sizes]
+    figures = (("loaded_gib", "GiB loaded"), ("loaded_gb", "GB loaded"), ("disk_gb", "GB on disk"))
+    known = [f"{number(each['weights'][key])} {unit}" for key, unit in figures if key in each["weights"]]
     return known[0] if known else unknown(each)
 
 
@@ -51,32 +48,20 @@ def unknown(each: Data) -> str:
 def listed(recipes: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
     """Return a table of entries, with two or three lines for each."""
     if width < NARROW:
-        yield grid([(stacked(each["name"], *_details(each), *_below(each, width - 4)),) for each in recipes])
+        yield grid([(stacked(each["name"], _details(each), *_below(each, width - 4)),) for each in recipes])
         return
-    wide = width >= _WIDE
-    made = table(
-        *("recipe", "weights", "nodes", "format"),
-        *(("good for",) if wide else ()),
-        right=("nodes",),
-        whole=("recipe",),
-    )
+    heads = ("recipe", "weights", "nodes", "format", "good for")[: 5 if width >= _WIDE else 4]
+    made = table(*heads, right=("nodes",), whole=("recipe",))
     for each in recipes:
-        cells = [
-            weights(each).replace(" ", "\n", 2).replace("\n", " ", 1),
-            str(each["nodes"]),
-            _format(each),
-        ]
-        made.add_row(stacked(each["name"], *_below(each, 44)), *map(Text, cells), *_good_for(each, wide=wide))
+        size = weights(each).replace(" ", "\n", 2).replace("\n", " ", 1)
+        cells = (size, str(each["nodes"]), _format(each), ", ".join(each["use_cases"]))
+        made.add_row(stacked(each["name"], *_below(each, 44)), *map(Text, cells[: len(heads) - 1]))
     yield made
 
 
-def _good_for(each: Data, *, wide: bool) -> list[Text]:
-    return [Text(", ".join(each["use_cases"]))] if wide else []
-
-
-def _details(each: Data) -> tuple[str, ...]:
+def _details(each: Data) -> str:
     known = "any model" if weights(each) == "any" else f"{weights(each)}, {_format(each)}"
-    return (f"{known}, {each['nodes']} node{'s' if each['nodes'] > 1 else ''}",)
+    return f"{known}, {counted(each['nodes'], 'node')}"
 
 
 def _format(each: Data) -> str:
