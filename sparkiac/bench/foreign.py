@@ -78,7 +78,6 @@ def _json(text: str) -> BenchRecord:
 
 
 def _serve(data: Mapping[str, Any]) -> BenchRecord:
-    """Read a result of `vllm bench serve`."""
     point = PointRecord(
         name=f"concurrency {data['max_concurrency']}" if data.get("max_concurrency") else "unlimited",
         concurrency=int(data.get("max_concurrency") or data["num_prompts"]),

@@ -83,7 +83,6 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
 
 
 def _collect(session: Session, wanted: Wanted, found: _Found) -> None:
-    """Measure everything of a mode, round by round."""
     if wanted.tool is not None:
         found.foreign = drivers.run(session, wanted.tool, wanted.mode, wanted.sizes)
         return

@@ -47,7 +47,6 @@ def docs(page: str | None, *, man: bool) -> int:
 
 
 def _manual() -> str:
-    """Return the manual page."""
     from sparkiac import __version__
     from sparkiac.formats import manual
     from sparkiac.model.schema import descriptions
@@ -59,5 +58,4 @@ def _manual() -> str:
 
 
 def _title(path: Path) -> str:
-    """Return the heading of a page."""
     return path.read_text("utf-8").partition("\n")[0].removeprefix("# ")

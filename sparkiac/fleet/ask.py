@@ -121,7 +121,6 @@ def run(
 
 
 def _failure(code: int, errors: str) -> Failure:
-    """Return why the program did not run."""
     if code == _NEVER:
         return Failure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
     if code == _OLDER:

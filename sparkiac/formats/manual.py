@@ -41,7 +41,6 @@ def _commands(context: click.Context) -> Iterator[str]:
 
 
 def _command(context: click.Context) -> Iterator[str]:
-    """Write a command with its options."""
     command, name = context.command, context.info_name or ""
     usage = " ".join(command.collect_usage_pieces(context))
     yield from (rf".SS \fB{_escaped(name)}\fR {_escaped(usage)}", *_prose(command.help or ""))

@@ -60,7 +60,6 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
 
 
 def _edited(inventory: Path, text: str, new: Entries) -> str:
-    """Return the text of the inventory with the deployment and its builds."""
     from sparkiac.fix.nodes import CannotEdit
     from sparkiac.fix.units import with_entry
 

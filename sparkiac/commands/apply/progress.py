@@ -133,5 +133,4 @@ def _follows(phase: str, now: str) -> bool:
 
 
 def _style(phase: str) -> str:
-    """Return the colour of a phase or of a final state."""
     return "cyan" if phase in _PHASES else _STYLES.get(phase.partition(",")[0], "dim")

@@ -120,7 +120,6 @@ class Session:
             return Exit.INTERRUPTED
 
     def _report(self, applied: Applied, done: str = "") -> Exit:
-        """Print why a run failed, or that it is done."""
         result = applied._asdict() | {"seconds": round(applied.seconds, 1)}
         self._data["applied"] = result if applied.outcomes else None
         self._data["reasons"] = applied.reasons

@@ -153,7 +153,6 @@ def _measure(target: Target, of: Deployed | None, wanted: Wanted, output: Path |
 
 
 def _nothing(seconds: float, record: BenchRecord, output_format: str) -> Exit:
-    """Show a run without a result."""
     from sparkiac.commands.bench import page
     from sparkiac.formats import terminal
 

@@ -96,7 +96,6 @@ def _run(bed: Bed, listed: tuple[Change, ...], goal: str, output: Path | None) -
 
 
 def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
-    """Print the patch, or that there is none."""
     from sparkiac.commands.bench import files, trials
     from sparkiac.write.patch import diff_of
 

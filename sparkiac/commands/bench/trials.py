@@ -144,7 +144,6 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
 
 
 def _place(bed: Bed, record: BenchRecord, what: str) -> Path:
-    """Return the path of the record of a trial."""
     from sparkiac.commands.bench import files
 
     path = files.place(bed.inventory, record)

@@ -145,7 +145,8 @@ def _readme(found: Sequence[Configuration], context: Context) -> str:
         f"| {number} | `{number}-{each.step.name}.diff` | {each.added} | {_verdict(each, number)} |\n"
         for number, each in enumerate(found, 1)
     )
-    after = (_words(step) for step in steps(context.container)[_position(found, context) + 1 :])
+    every = steps(context.container)
+    after = map(_words, every[every.index(found[-1].step) + 1 :])
     return f"""\
 # Which option of {name} fails
 
@@ -167,10 +168,6 @@ If all of them start, the cause is in what only the complete deployment has: {",
 Options that a step leaves out have the default of vLLM, which can be on. Environment variables are the same in all
 steps.
 """
-
-
-def _position(found: Sequence[Configuration], context: Context) -> int:
-    return [step.name for step in steps(context.container)].index(found[-1].step.name)
 
 
 def _verdict(each: Configuration, number: int) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.commands.diff import restarts
+from sparkiac.fleet.ask import endpoint
 from sparkiac.plan import labels, memory_use
 from sparkiac.plan.numbers import gib
 
@@ -114,9 +115,7 @@ def between(old: Side, new: Side) -> FleetDiff:
 
 
 def _at(host: HostPlan) -> str:
-    """Return how a host is reached."""
-    user = f"{host.user}@" if host.user else ""
-    return f"{user}{host.address}{f' port {host.ssh_port}' if host.ssh_port else ''}"
+    return f"{endpoint(host).target}{f' port {host.ssh_port}' if host.ssh_port else ''}"
 
 
 def _units(old: Plan, new: Plan) -> Iterator[PlacedUnit]:

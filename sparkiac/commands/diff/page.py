@@ -128,7 +128,6 @@ def _hosts(found: FleetDiff) -> Iterator[str]:
 
 
 def _host(look: HostLook, *, new: bool) -> Iterator[str]:
-    """Yield the steps of a host."""
     if new:
         yield f"{look.host} is new"
     if not look.differs:

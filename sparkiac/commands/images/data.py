@@ -11,7 +11,7 @@ from sparkiac.resolve import catalogued
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.model.images import ImageFamily, ImageTag
+    from sparkiac.model.images import ImageFamily
     from sparkiac.source import Source
 
 
@@ -51,12 +51,11 @@ def _family(found: Source[ImageFamily]) -> dict[str, Any]:
     assert family is not None, "an entry is valid"  # noqa: S101
     data: dict[str, Any] = family.model_dump(mode="json", exclude={"tags"})
     data["name"] = found.document.name.rpartition("/")[2].removesuffix(".yaml")
-    data["tags"] = [_tag(family.repository, tag, known) for tag, known in family.tags.items()]
+    data["tags"] = [
+        {"tag": tag, "reference": f"{family.repository}:{tag}", **known.model_dump(mode="json")}
+        for tag, known in family.tags.items()
+    ]
     return data
-
-
-def _tag(repository: str | None, tag: str, known: ImageTag) -> dict[str, Any]:
-    return {"tag": tag, "reference": f"{repository}:{tag}", **known.model_dump(mode="json")}
 
 
 def _recipes(references: set[str]) -> Iterator[str]:

@@ -70,7 +70,6 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
 def _write(
     found: Foreign, hosts: Sequence[tuple[str, str]], *, kind: str, output: Path | None, output_format: str
 ) -> int:
-    """Write the draft and the report."""
     from sparkiac import pipeline, write
     from sparkiac.commands.import_ import report as of_import
     from sparkiac.importers import assemble, naming

@@ -90,7 +90,6 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
 
 
 def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Refuse options that contradict each other."""
     given = [name for name in _OPTIONS if options[name]]
     message = ""
     if names and not options["upgrade"]:
@@ -178,7 +177,6 @@ def _compare(run: _Run, findings: Iterable[Finding], *, complete: bool) -> int:
 
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
-    """Print the changes and write the lock."""
     from sparkiac.commands import editing
     from sparkiac.commands.lock import moves as formats
     from sparkiac.pipeline import InputFile, read_lock

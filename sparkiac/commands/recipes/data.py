@@ -260,7 +260,6 @@ def snippet(found: Catalogued) -> dict[str, Any]:
 
 
 def _unit(name: str) -> str:
-    """Return a name for the deployment of an entry."""
     stem = re.sub(r"[^a-z0-9]+", "-", name.partition("/")[2])
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 

@@ -76,7 +76,6 @@ def _data(
 
 
 def _table(plan: Plan, states: Mapping[str, str], values: Mapping[str, str]) -> None:
-    """Print what each host needs."""
     from sparkiac.formats import terminal
 
     rows = [(host.name, name, states[name], values.get(name, "")) for host in plan.hosts for name in host.secrets]

@@ -81,7 +81,6 @@ def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_
 
 
 def _once(fleet: _Fleet, output_format: str) -> Exit:
-    """Ask all hosts once and print the result."""
     from sparkiac.commands.status import data, page
     from sparkiac.fleet import ask
     from sparkiac.formats import terminal
