@@ -34,6 +34,9 @@ def of_url(url: str, model: str | None, key: str | None) -> Target:
     base = url.rstrip("/").removesuffix("/v1")
     served = client.models(base, key)
     name = model or next(iter(served), None)
+    if name is None:
+        message = f"{base} serves no model"
+        raise ServerError(message)
     if name not in served:
         message = f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}"
         raise ServerError(message)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkiac.bench import client, summary
+from sparkiac.bench import client, summary, target
 from sparkiac.bench.client import Chat, Endpoint
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject
 from sparkiac.upstream.streaming import ServerError, ServerRequest, StoppedError, fetch, stream
@@ -128,6 +128,18 @@ def test_a_list_of_models_that_is_none(server: Service, body: object) -> None:
     server.answers["/v1/models"] = (200, body)
     with pytest.raises(ServerError, match="not a list of models"):
         client.models(server.url, KEY)
+
+
+def test_a_server_without_models_and_one_without_the_chosen_model(server: Service) -> None:
+    server.answers["/v1/models"] = (200, {"data": []})
+    with pytest.raises(ServerError, match=r"serves no model$"):
+        target.of_url(server.url, None, KEY)
+    with pytest.raises(ServerError, match=r"does not serve large; it serves: nothing$"):
+        target.of_url(server.url, "large", KEY)
+    server.answers["/v1/models"] = (200, {"data": [{"id": "small"}]})
+    assert target.of_url(f"{server.url}/v1/", None, KEY).endpoint.model == "small"
+    with pytest.raises(ServerError, match=r"does not serve large; it serves: small$"):
+        target.of_url(server.url, "large", KEY)
 
 
 def test_a_completion_that_is_none(server: Service) -> None:
