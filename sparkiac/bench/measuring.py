@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,19 +93,18 @@ def _collect(session: Session, wanted: Wanted, found: _Found) -> None:
         return
     for each in _rounds(session, wanted, found.notes):
         found.rounds.append(each)
-    done = len({each.point for each in found.rounds})
-    counts = min((sum(other.point == each.point for other in found.rounds) for each in found.rounds), default=0)
-    if counts < wanted.runs and done:
-        found.notes.append(f"{wanted.seconds:.0f} s were over after {counts} of {wanted.runs} rounds; see --minutes")
+    counts = Counter(each.point for each in found.rounds).values()
+    if counts and min(counts) < wanted.runs:
+        text = f"{wanted.seconds:.0f} s were over after {min(counts)} of {wanted.runs} rounds; see --minutes"
+        found.notes.append(text)
 
 
 def _rounds(session: Session, wanted: Wanted, notes: list[str]) -> Iterator[Round]:
-    listed, levels = _planned(session, wanted, wanted.levels, notes), wanted.levels
+    listed = _planned(session, wanted, wanted.levels, notes)
     looks_for_knee = wanted.mode == "sweep" and not wanted.levels
     runner.prepare(session, listed[:1] if looks_for_knee else listed)  # high loads may never be reached
-    if wanted.mode == "rate" and not levels:
-        levels = runner.rates(session, wanted.sizes)
-        listed = _planned(session, wanted, levels, notes)
+    if wanted.mode == "rate" and not wanted.levels:
+        listed = _planned(session, wanted, runner.rates(session, wanted.sizes), notes)
     measured = runner.sweep if looks_for_knee else runner.repeat
     yield from measured(session, listed, wanted.runs)
 
