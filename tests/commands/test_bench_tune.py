@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -202,6 +203,18 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
     [trial] = (folder / "measurements/bench").glob("*-trial-1.json")
     assert BenchRecord.from_json(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
     assert "Not used by the next plan: spark-01 did not report its generation" in outcome.err
+
+
+def test_nothing_is_measured_without_ansible(
+    root: Path, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python3")
+    outcome = tuned(cli)
+    assert outcome.code == 2
+    assert outcome.err.endswith("ansible-playbook is not installed on this machine: pip install ansible-core\n")
+    assert not (root / "applied").exists()
+    assert not (folder / "measurements").exists()
 
 
 def test_a_trial_that_the_gate_refuses_is_left_out(root: Path, cli: Cli) -> None:

@@ -42,8 +42,13 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish,
     from sparkiac.commands.apply import options, tree
     from sparkiac.commands.bench import trials
     from sparkiac.plan import startup_log
+    from sparkiac.upstream import playbook
 
     given = options.parse(ansible)
+    try:
+        playbook.program("ansible-playbook")
+    except playbook.MissingProgramError as error:
+        raise click.UsageError(str(error)) from None
     fleet = tree.checked(inventory, wish.generated, "text")
     known("deployment", deployment, startup_log.servers(fleet.plan))
     listed = tuning.changes(leading(fleet.plan, deployment)[1])
