@@ -86,16 +86,11 @@ def read(log: str) -> Startup:
     return Startup(**sizes, **counts, concurrency=float(concurrency[-1]) if concurrency else None)
 
 
-def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Measured:
-    """Return the measurements of a start.
-
-    `requested_bytes` is the requested memory, if the log does not state it. The overhead is unknown if one of its parts
-    is unknown, or if it is negative.
-    """
-    requested = startup.requested_bytes if startup.requested_bytes is not None else requested_bytes
+def calibrate(startup: Startup) -> Measured:
+    """Return the measurements of a start. The overhead is unknown if a part of it is unknown, or if it is negative."""
     return Measured(
         weights_bytes=not_negative(startup.weights_bytes),
-        overhead_bytes=overhead.measured_bytes(requested, startup.weights_bytes, startup.pool_bytes),
+        overhead_bytes=overhead.measured_bytes(startup.requested_bytes, startup.weights_bytes, startup.pool_bytes),
         graphs_bytes=not_negative(startup.graphs_bytes),
         pool_bytes=not_negative(startup.pool_bytes),
         tokens=startup.tokens,

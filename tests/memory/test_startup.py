@@ -79,7 +79,7 @@ def test_a_start_gives_the_overhead_of_the_next_one() -> None:
 
 
 def test_what_was_requested_may_be_known_from_elsewhere() -> None:
-    found = startup.calibrate(startup.read(GUIDES_LOG), requested_bytes=round(101.33 * GIB))
+    found = startup.calibrate(startup.read(GUIDES_LOG)._replace(requested_bytes=round(101.33 * GIB)))
     assert (found.overhead_bytes or 0) / GIB == pytest.approx(2.90, abs=0.01)
 
 
@@ -156,9 +156,8 @@ def test_what_stands_before_a_line_does_not_matter(prefix: str) -> None:
 
 
 def test_a_pool_that_was_less_than_nothing_is_none_to_keep() -> None:
-    found = startup.calibrate(
-        startup.read("Available KV cache memory: -3.5 GiB\nModel loading took 90 GiB"), requested_bytes=100 * GIB
-    )
+    read = startup.read("Available KV cache memory: -3.5 GiB\nModel loading took 90 GiB")
+    found = startup.calibrate(read._replace(requested_bytes=100 * GIB))
     assert (found.pool_bytes, found.overhead_bytes) == (None, round(13.5 * GIB))
     placed = server("q", total_bytes=TOTAL_BYTES, options=told(GUIDE), weights=Term("weights", 90 * GIB, "test"))
     rows = startup.compare(Startup(pool_bytes=-GIB), server=placed, cache=None)
