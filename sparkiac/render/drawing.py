@@ -11,13 +11,12 @@ from ipaddress import ip_interface
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan.dependents import ConfigFile
+from sparkiac.plan.dependents import ConfigFile, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.dependents import Program
 
 _MARGIN: Final = 44
 _EDGE: Final = 6
@@ -161,7 +160,7 @@ def _chips(host: HostPlan, x: float, y: float, width: float) -> Iterator[UnitBox
 
 
 def _chip(each: Container | Program | ConfigFile, x: float, y: float, width: float) -> UnitBox:
-    kind = "document" if isinstance(each, ConfigFile) else getattr(each, "kind", "program")
+    kind = "document" if isinstance(each, ConfigFile) else "program" if isinstance(each, Program) else each.kind
     texts = (("unit", each.name, 1.1), ("below", _below(each), 0.85))
     lines = _lines(texts, width - 2 * _PAD, first=20, step=_UNIT_STEP)
     return UnitBox(each.name, lines, kind, x, y, width, _UNIT_HEIGHT + _UNIT_STEP * (len(lines) - 2))
@@ -170,9 +169,8 @@ def _chip(each: Container | Program | ConfigFile, x: float, y: float, width: flo
 def _below(each: Container | Program | ConfigFile) -> str:
     if isinstance(each, ConfigFile):
         return f"/{each.file}"
-    node = getattr(each, "node", None)
     port = f":{each.network.listen[1]}" if each.network.listen else ""
-    rank = f"node {node[0] + 1} of {node[1]}" if node else ""
+    rank = f"node {each.server.node[0] + 1} of {each.server.node[1]}" if each.server.node else ""
     return " · ".join(word for word in (port, rank or ", ".join(each.server.served)) if word) or each.description
 
 

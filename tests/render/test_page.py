@@ -253,6 +253,12 @@ def test_what_asks_what_is_drawn_from_unit_to_unit() -> None:
     assert drawn.top == 0, "a line passes over the box between"
 
 
+def test_a_node_of_a_group_is_drawn_with_its_rank() -> None:
+    drawing = draw(planned(PAIR).hosts, columns=2, box=280, gap=90)
+    below = {box.name: [line.text for chip in box.chips for line in chip.lines[1:]] for box in drawing.boxes}
+    assert below == {"spark-01": ["node 2 of 2"], "spark-02": [":8001 · node 1 of 2"]}
+
+
 def test_what_cannot_be_reached_is_drawn_as_broken() -> None:
     [line] = draw(
         planned(asking(1, "m2").replace("bind: lan", "bind: loopback")).hosts, columns=3, box=280, gap=90
