@@ -196,7 +196,12 @@ def test_groups_on_the_same_hosts_have_different_ports_of_every_executor() -> No
     entries = [text.replace("PORT", str(8000 + n)) for n, text in enumerate([_MP, _RAY, _RAY, _SGLANG, _LLAMA, _LLAMA])]
     found = together(*(f"{name}: {text}" for name, text in zip("fedcba", entries, strict=True)))
     for host in ("spark-01", "spark-02"):
-        ports = [port for name in "fedcba" for _, port in found[f"{host}/{name}"].network.opened if port not in {"10001", "44217"}]
+        ports = [
+            port
+            for name in "fedcba"
+            for _, port in found[f"{host}/{name}"].network.opened
+            if port not in {"10001", "44217"}
+        ]
         assert len(ports) == len({*ports})
     assert "--master-port=29501" in found["spark-01/f"].argv
     assert [found[f"spark-01/{name}"].server.store for name in "fedc"] == [
