@@ -46,6 +46,8 @@ VERIFIED: Final = {
     "links, netplan": (
         "tests/render/test_netplan.py::test_netplan_accepts_every_file",
         "tests/commands/test_fabric_namespaces.py::test_a_good_pair_is_measured_and_recorded",
+        "tests/e2e/test_network.py::test_it_sets_addresses_and_mtu_and_nothing_else",
+        "tests/e2e/test_network.py::test_a_host_that_is_cut_off_returns_by_itself",
     ),
     "monitoring": (
         "tests/monitoring/test_rules.py::test_prometheus_reads_its_files",
@@ -68,9 +70,7 @@ VERIFIED: Final = {
 COMPARED: Final = {
     "first model on a fresh Spark": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
     "several hosts as one": ("tests/e2e/test_tutorial.py::test_one_model_on_both",),
-    "sets up SSH and links of hosts": (
-        "tests/host/test_network.py::test_a_confirmed_file_is_installed_and_the_former_one_kept",
-    ),
+    "sets up SSH and links of hosts": ("tests/e2e/test_network.py::test_it_sets_addresses_and_mtu_and_nothing_else",),
     "builds images of the newest vLLM": (
         "tests/builds/test_checkout.py::test_the_commit_and_its_picks_are_what_is_built",
     ),

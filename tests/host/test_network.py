@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,20 +17,29 @@ if TYPE_CHECKING:
 NAME = "60-sparkiac.yaml"
 FORMER = "network:\n  version: 2\n  ethernets:\n    enp1s0f0np0:\n      addresses: [10.1.0.1/24]\n"
 WANTED = FORMER.replace("10.1.0.1", "10.2.0.1")
+LINK = "enp1s0f0np0"
+OTHER = "enP2p1s0f0np0"
 NETPLAN = """\
 #!/bin/sh
 # Stands in for netplan: it accepts only what the real one does. `generate` is the real one, if it is installed.
 echo "netplan $*" >> "$LOG"
 case "$1 $2 $#" in
 "generate --root-dir 3") [ -z "$REAL" ] || exec "$REAL" "$@" ;;
-"apply  1") [ ! -e "$FAIL" ] || exit 1 ;;
+"apply  1") [ ! -e "$FAIL" ] || exit 1; [ ! -e "$LINKS.then" ] || mv "$LINKS.then" "$LINKS" ;;
 *) echo "netplan: unknown arguments: $*" >&2; exit 64 ;;
 esac
 """
 OTHERS = {
     "systemd-run": '#!/bin/sh\n# Stands in for systemd-run.\necho "systemd-run $*" >> "$LOG"\n',
     "systemctl": '#!/bin/sh\n# Stands in for systemctl.\necho "systemctl $*" >> "$LOG"\n',
-    "ip": '#!/bin/sh\n# Stands in for ip.\necho \'[{"dst": "default", "dev": "enP7s7"}]\'\n',
+    "ip": """#!/bin/sh
+# Stands in for ip.
+case "$*" in
+"-json route show default") echo '[{"dst": "default", "dev": "enP7s7"}]' ;;
+"-json address show") cat "$LINKS" ;;
+*) echo "ip $*" >> "$LOG"; [ ! -e "$LINKS.set" ] || mv "$LINKS.set" "$LINKS" ;;
+esac
+""",
 }
 
 
@@ -49,7 +60,9 @@ class Host:
             "LOG": str(self.log),
             "REAL": shutil.which("netplan") or "",
             "FAIL": str(root / "fail"),
+            "LINKS": str(root / "links"),
         }
+        self.has("10.2.0.1/24")
         self.put("etc/netplan/" + NAME, FORMER)
         self.put("etc/netplan/01-dgx.yaml", "network: {version: 2}\n")
 
@@ -60,6 +73,13 @@ class Host:
         (self.root / path).chmod(0o600)
         return self.root / path
 
+    def has(self, *addresses: str, mtu: int = 1500, name: str = "links", carrier: bool = True) -> None:
+        """Say what `ip` lists for the link; the other interfaces have nothing."""
+        found = [dict(zip(("local", "prefixlen"), each.split("/"), strict=True)) for each in addresses]
+        link = {"ifname": LINK, "mtu": mtu, "flags": ["UP", *["LOWER_UP"] * carrier], "addr_info": found}
+        others = [{"ifname": each, "mtu": 1500, "flags": ["UP"], "addr_info": []} for each in ("lo", "enP7s7", OTHER)]
+        (self.root / name).write_text(json.dumps([link, *others]))
+
     def run(self, *words: str) -> tuple[int, str]:
         """Run the program; return its exit status and output."""
         done = subprocess.run((self.program, *words), env=self.env, capture_output=True, text=True, check=False)
@@ -67,7 +87,8 @@ class Host:
 
     def attempt(self, text: str) -> tuple[int, str]:
         """Try a file."""
-        return self.run("try", str(self.put("wanted.yaml", text)), "90")
+        found = {"text": text, "ethernets": yaml.safe_load(text)["network"]["ethernets"]}
+        return self.run("try", str(self.put("wanted.json", json.dumps(found))), "90")
 
     def calls(self) -> list[str]:
         """Return the commands that the program called."""
@@ -112,6 +133,50 @@ def test_an_unconfirmed_file_is_removed(host: Host) -> None:
     assert (code, said) == (1, "network: nothing is tried: the time has passed, or the host was restarted")
 
 
+def test_files_that_cannot_be_written_are_reverted_by_the_timer(host: Host) -> None:
+    host.attempt(WANTED)
+    host.put("var/lib/sparkiac/network", "not a directory")
+    began = len(host.calls())
+    assert host.run("confirm")[0] == 1
+    assert host.calls()[began:] == [], "the timer still runs"
+    assert (host.read(f"run/netplan/{NAME}"), host.read(f"etc/netplan/{NAME}")) == (WANTED, FORMER)
+
+
+def test_a_revert_restores_what_netplan_does_not(host: Host) -> None:
+    """As netplan with systemd-networkd was seen to do: the MTU stays, and a link without a file loses its addresses."""
+    had = ("10.9.0.1/24", "fd00::9/64")
+    host.has(*had, mtu=1500)
+    host.has("10.2.0.1/24", mtu=9000, name="links.then")
+    assert host.attempt(WANTED)[0] == 0
+    began = len(host.calls())
+    host.has("10.2.0.1/24", mtu=9000, name="links.then")
+    host.has(*had, mtu=1500, name="links.set")
+    assert host.run("revert") == (0, "reverted")
+    assert host.calls()[began:] == [
+        "netplan apply",
+        f"ip link set {LINK} mtu 1500",
+        f"ip address delete 10.2.0.1/24 dev {LINK}",
+        f"ip address add 10.9.0.1/24 dev {LINK}",
+        f"ip address add fd00::9/64 dev {LINK}",
+    ]
+
+
+def test_a_second_try_is_reverted_to_what_was_before_the_first(host: Host) -> None:
+    host.has("10.9.0.1/24")
+    host.has("10.2.0.1/24", name="links.then")
+    host.attempt(WANTED)
+    host.has("10.3.0.1/24", name="links.then")
+    host.attempt(WANTED.replace("10.2.0.1", "10.3.0.1"))
+    host.has("10.9.0.1/24", name="links.set")
+    host.run("revert")
+    assert host.calls()[-1] == f"ip address add 10.9.0.1/24 dev {LINK}"
+
+
+def test_a_link_without_a_cable_needs_no_address_yet(host: Host) -> None:
+    host.has(carrier=False)
+    assert host.attempt(WANTED)[0] == 0
+
+
 def test_a_failing_apply_reverts_at_once(host: Host) -> None:
     (host.root / "fail").touch()
     assert host.attempt(WANTED)[0] == 1
@@ -121,6 +186,12 @@ def test_a_failing_apply_reverts_at_once(host: Host) -> None:
 def test_the_interface_of_the_default_route_is_refused(host: Host) -> None:
     code, said = host.attempt(WANTED.replace("enp1s0f0np0", "enP7s7"))
     assert (code, said) == (1, "network: enP7s7 has the default route of this host, so it is no link between hosts")
+    assert host.calls() == []
+
+
+def test_an_interface_that_the_host_does_not_have_is_refused(host: Host) -> None:
+    code, said = host.attempt(WANTED.replace("enp1s0f0np0", "enp9s9"))
+    assert (code, said) == (1, f"network: this host has no interface enp9s9; it has {OTHER}, enP7s7, {LINK}")
     assert host.calls() == []
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SUITE = "trixie"
 PACKAGES = (
     "ca-certificates", "containerd", "curl", "dbus", "docker.io", "ethtool", "iproute2", "iptables", "iputils-ping",
-    "jq", "kmod", "libpam-systemd", "netbase", "nftables", "openssh-server", "procps", "python3", "python3-apt",
-    "runc", "sudo", "systemd", "systemd-sysv", "tini",
+    "jq", "kmod", "libpam-systemd", "netbase", "netplan.io", "nftables", "openssh-server", "procps", "python3",
+    "python3-apt", "runc", "sudo", "systemd", "systemd-sysv", "tini", "udev",
 )  # fmt: skip
 # What bookworm has in other packages, or not at all.
 PACKAGES_OF = {"trixie": ("docker-cli", "linux-sysctl-defaults"), "bookworm": ()}

@@ -1,7 +1,8 @@
 """An Ansible callback that kills its controller at $KILL, such as `before 12`: before the 12th task of the run.
 
-`after 12` is after the first host has done it. Without $KILL, the tasks of a run are listed in the file $TASKS, each
-with its number, its action and its name, and again when the first host has done it.
+`after 12` is after the first host has done it. A task's name can stand for its number. Without $KILL, the tasks of a
+run are listed in the file $TASKS, each with its number, its action and its name, and again when the first host has done
+it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class CallbackModule(CallbackBase):
         """Read what to do."""
         super().__init__()
         self.number = 0
+        self.name = ""
         self.done = 0
         self.kill_at = os.environ.get("KILL", "")
         self.listed = os.environ.get("TASKS", "")
@@ -42,7 +44,8 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002, FBT001
         """Count a task."""
         self.number += 1
-        self.write(f"{self.number}\t{task.action}\t{task.get_name()}")
+        self.name = task.get_name()
+        self.write(f"{self.number}\t{task.action}\t{self.name}")
         self.kill("before")
 
     def v2_runner_on_ok(self, result: Any) -> None:  # noqa: ANN401, ARG002 - the type has another name in each version
@@ -60,5 +63,5 @@ class CallbackModule(CallbackBase):
 
     def kill(self, moment: str) -> None:
         """Kill this process and its children, if it is the moment."""
-        if self.kill_at == f"{moment} {self.number}":
+        if self.kill_at in (f"{moment} {self.number}", f"{moment} {self.name}"):
             os.killpg(0, signal.SIGKILL)
