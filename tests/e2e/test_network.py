@@ -6,22 +6,27 @@ The links are veth pairs, and no udevd runs: what netplan leaves to udev, such a
 from __future__ import annotations
 
 import json
+import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import Lab, Recap
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.e2e.bed import Bed
 
 HOSTS = ("spark-01", "spark-02")
 INSTALLED = "/etc/netplan/60-sparkiac.yaml"
 FORMER = "/var/lib/sparkiac/network/60-sparkiac.yaml"
+CONTROLLER = "10.77.0.1"
+CALLBACK = Path(__file__).parent / "callback"
 PLAYBOOK = "playbooks/network.yml"
+REVERT_S = 30
+"""The shortest time that the playbook accepts."""
 PATIENT = ("-e", "revert_s=900")
 """No load of the machine delays a confirmation for so long."""
 BY_HAND = {"spark-01": ("10.78.0.1/24", 9000), "spark-02": ("10.78.0.2/24", 9000)}
@@ -60,6 +65,14 @@ class Links(Lab):
         recap = self.apply(*PATIENT, *options, playbook=PLAYBOOK)
         print(f"network.yml {' '.join(options)}: {time.monotonic() - began:.0f} s, rc {recap.code}")  # noqa: T201
         return recap
+
+    def killed_before_confirmation(self, host: str, revert_s: int) -> None:
+        """Run network.yml for a host, and kill the controller when the links are tried and not confirmed."""
+        env = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACK), "ANSIBLE_CALLBACKS_ENABLED": "kill_controller"}
+        words = ("--limit", host, "-e", f"revert_s={revert_s}")
+        with self.applying(*words, playbook=PLAYBOOK, **env, KILL="before network : Open a new connection") as process:
+            output, _ = process.communicate(timeout=600)
+        assert process.returncode == -signal.SIGKILL, output
 
     def link(self, host: str) -> str:
         """Return the name of a host's link."""
@@ -160,7 +173,7 @@ def test_it_sets_addresses_and_mtu_and_nothing_else(links: Links) -> None:
 
 
 def test_what_cannot_be_right_is_refused_before_anything_changes(links: Links) -> None:
-    """The interface of the default route, one that does not exist, and an MTU that the link cannot have."""
+    """The interface of the default route, and one that does not exist."""
     link, management = links.link("spark-01"), links.bed.hosts["spark-01"].interface
     before = links.others("spark-01")
     cases = {
@@ -174,3 +187,70 @@ def test_what_cannot_be_right_is_refused_before_anything_changes(links: Links) -
         assert message in " ".join(recap.output.split()), recap.output
         assert links.root("spark-01", "ls /etc/netplan; ls -d /run/netplan || true") == ""
         assert (links.links(), links.others("spark-01")) == (BY_HAND, before)
+
+
+def reverted(links: Links, host: str) -> bool:
+    """Return whether a host has no tried file and no program that reverts one."""
+    script = "ls /run/netplan; systemctl is-active --quiet 'sparkiac-network-revert.*' && echo active; true"
+    done = links.bed.ssh(host, script, root=True, check=False)
+    return done.returncode == 0 and done.stdout == ""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("revert_s", [REVERT_S])
+@pytest.mark.parametrize("wrong", ["the management address is moved"])
+def test_a_host_that_is_cut_off_returns_by_itself(links: Links, wrong: str, revert_s: int) -> None:
+    host = links.bed.hosts["spark-02"]
+    before = links.others("spark-02")
+    if wrong == "the management address is moved":
+        links.root("spark-02", "ip route delete default")
+        interface, address = host.interface, "10.99.0.12/24"
+    else:
+        interface, address = host.fabric_interface, f"{CONTROLLER}/24"
+    links.describe({"spark-02": f"{{netplan: true, links: [{{interface: {interface}, address: {address}}}]}}"})
+    try:
+        recap = links.play("--limit", "spark-02", "-e", f"revert_s={revert_s}")
+    finally:
+        if wrong == "the management address is moved":
+            links.root("spark-02", f"ip route add default via {CONTROLLER}")
+    assert recap.code != 0
+    said = " ".join(recap.output.split())
+    assert "The links of spark-02 were changed, but not kept" in said, recap.output
+    assert "spark-02 has its former links again" in said, recap.output
+    assert reverted(links, "spark-02")
+    assert links.links() == BY_HAND
+    assert links.others("spark-02") == before
+    assert links.root("spark-02", "ls /etc/netplan") == ""
+
+
+@pytest.mark.deep
+def test_a_reboot_before_the_confirmation_returns_to_the_former_links(links: Links) -> None:
+    former = links.want("10.79.0", 4000)
+    good(links.play(), 2, 2)
+    tried = links.want("10.80.0", 9000)
+    links.killed_before_confirmation("spark-02", 3600)
+    assert links.links() == {"spark-01": former["spark-01"], "spark-02": tried["spark-02"]}
+    links.bed.reboot("spark-02")
+    wait_for(lambda: links.links() == former, "the former links", timeout=60)
+    assert reverted(links, "spark-02")
+    assert links.ping(4000)
+
+
+@pytest.mark.deep
+def test_without_the_controller_the_former_links_return(links: Links) -> None:
+    former = links.want("10.79.0", 4000)
+    good(links.play(), 2, 2)
+    installed = links.root("spark-01", f"cat {INSTALLED}")
+    journal = "journalctl --quiet -o cat -u sparkiac-network-revert | grep -cx reverted || true"
+    count = int(links.root("spark-01", journal))
+    wanted = links.want("10.80.0", 9000)
+    links.killed_before_confirmation("spark-01", REVERT_S)
+    began = time.monotonic()
+    wait_for(lambda: reverted(links, "spark-01"), "the revert", timeout=REVERT_S + 120)
+    print(f"reverted {time.monotonic() - began:.0f} s after the controller was killed")  # noqa: T201
+    assert int(links.root("spark-01", journal)) == count + 1
+    assert links.links() == former
+    assert links.ping(4000)
+    assert links.root("spark-01", f"cat {INSTALLED}") == installed
+    good(links.play(), 2, 2)
+    assert links.links() == wanted
