@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines, placeholders
 from sparkiac.importers import draft, naming, redaction, validity, yamlwrite
-from sparkiac.importers.launch import Note, Unreadable, grouped
+from sparkiac.importers.launch import Note, Unreadable, grouped, lost
 from sparkiac.model import forms
 from sparkiac.source import literals
 
@@ -31,14 +31,6 @@ _BASE: Final = (
 _LONGEST_SOURCE: Final = 200
 """Limit of the form of a recipe's source, in characters."""
 _EMPTY: Final = "only hosts: nothing in the files became a deployment or a service"
-
-
-class Draft(NamedTuple):
-    """The text of an inventory, and the entry of each launch."""
-
-    text: str
-    entries: tuple[tuple[str, DraftEntry], ...]
-    """File and entry."""
 
 
 def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> tuple[tuple[str, DraftEntry], ...]:
@@ -76,7 +68,7 @@ def _secrets(launch: Launch) -> Iterator[str]:
             yield value
 
 
-def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequence[tuple[str, str]]) -> Draft:
+def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequence[tuple[str, str]]) -> str:
     """Write the inventory of these entries; missing hosts become placeholders."""
     needed = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
     placed = (*hosts, *_placeholders(needed - len(hosts), hosts))
@@ -105,7 +97,7 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
         comments["hosts",] = [_EMPTY]
     files = ", ".join(dict.fromkeys(redaction.redacted(file) for file, _ in found))
     head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
-    return Draft(head + yamlwrite.dump(data, comments), tuple(found))
+    return head + yamlwrite.dump(data, comments)
 
 
 def _stores(entry: DraftEntry) -> bool:
@@ -215,7 +207,7 @@ def _without_secrets(entry: DraftEntry, hidden: frozenset[str]) -> DraftEntry:
         kept = value if key in _UNTOUCHED else _clean(value, hidden)
         if kept is not value and kept != value:
             why = "it contains a secret, which an inventory must not; if the secret was real, change it now"
-            notes.append(Note("lost", entry.launch.line, key, why))
+            notes.append(lost(entry.launch.line, key, why))
         if kept not in (None, {}) or value is None:
             data[key] = kept
     server = entry.server

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.importers import mounts, redaction
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.memory.values import GIB
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sparkiac.importers.launch import Launch
     from sparkiac.report import Path
 
@@ -26,7 +28,7 @@ class ImportedValue(NamedTuple):
 class Collector:
     """The inventory values, their sources and the notes of one launch."""
 
-    def __init__(self, launch: Launch, *, notes: tuple[Note, ...]) -> None:
+    def __init__(self, launch: Launch, notes: tuple[Note, ...] = ()) -> None:
         """Collect for a launch; `notes` are added to the notes that the launch already has."""
         self.launch = launch
         self.leaves: dict[Path, Any] = {}
@@ -40,7 +42,11 @@ class Collector:
 
     def lost(self, line: int, what: str, why: str) -> None:
         """Note a setting that is not imported."""
-        self.notes.append(Note("lost", line, redaction.redacted(what), why))
+        self.notes.append(lost(line, what, why))
+
+    def corrected(self, line: int, what: str, why: str) -> None:
+        """Note a setting that is imported in another form."""
+        self.notes.append(corrected(line, what, why))
 
     def container(
         self, store: mounts.StoreMount | None, path: str | None, prelude: tuple[tuple[str, ...], ...]
@@ -65,8 +71,8 @@ class Collector:
             self.put(("timeouts", name), seconds, launch.line, name)
         found = mounts.other_mounts(launch, store, path, self.leaves)
         self.notes += found.notes
-        for target, value in found.leaves.items():
-            self.put(target, value, found.lines[target], f"-v {target[-1]}")
+        for target, (value, line) in found.values.items():
+            self.put(target, value, line, f"-v {target[-1]}")
         for device in launch.devices:
             self._device(device)
 
@@ -81,7 +87,7 @@ class Collector:
                 self.put(("bind",), "loopback", found.line, f"-p {found.address}:…")
             if found.container != container_port:
                 why = f"the server listens on {container_port} in the container, so that port is published"
-                self.notes.append(Note("corrected", found.line, f"-p {found.host}:{found.container}", why))
+                self.corrected(found.line, f"-p {found.host}:{found.container}", why)
         elif launch.host_network or launch.image is None or (port_in_command and not launch.ports):
             self.put(("port",), container_port, launch.line, "--network host" if launch.host_network else "--port")
         for port in launch.ports:
@@ -91,7 +97,7 @@ class Collector:
     def _shared_memory(self, size: int) -> None:
         if self.launch.ipc == "host":
             why = "with the host's IPC namespace the host's /dev/shm is used, so a size has no effect"
-            self.notes.append(Note("corrected", self.launch.line, "--shm-size", why))
+            self.corrected(self.launch.line, "--shm-size", why)
         else:
             self.leaves["container", "ipc"] = "private"
             self.put(("container", "shm_size_gib"), max(round(size / GIB, 6), 0.001), self.launch.line, "--shm-size")
@@ -99,6 +105,17 @@ class Collector:
     def _device(self, device: str) -> None:
         if device.startswith(("/dev/infiniband", "/dev/nvidia", "nvidia.com/gpu")):
             why = "containers get the GPU, and the nodes of a group get the RDMA devices of their links"
-            self.notes.append(Note("corrected", self.launch.line, f"--device {device}", why))
+            self.corrected(self.launch.line, f"--device {device}", why)
         else:
             self.lost(self.launch.line, f"--device {device}", "no other device is passed to a container")
+
+
+def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:
+    """Build nested mappings from paths."""
+    data: dict[str, Any] = {}
+    for path, value in leaves.items():
+        inner = data
+        for part in path[:-1]:
+            inner = inner.setdefault(str(part), {})
+        inner[str(path[-1])] = value
+    return data

@@ -10,8 +10,19 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.importers import compose_extends, docker_options, docker_values, redaction, yamlread
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
+from sparkiac.importers import compose_extends, docker_options, docker_values, yamlread
+from sparkiac.importers.launch import (
+    ENV_FILE,
+    NO_SETTING,
+    EnvVariable,
+    Launch,
+    Note,
+    Port,
+    Unreadable,
+    Volume,
+    corrected,
+    lost,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,16 +83,10 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
 
 def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
     for key in data.keys() - _READ_AT_TOP:
-        why = "only services are read"
         if key in {"volumes", "networks"}:
-            yield Note(
-                "corrected",
-                document.line(key),
-                str(key),
-                "not needed: containers use paths of the host and published ports",
-            )
+            yield corrected(document.line(key), key, "not needed: containers use paths of the host and published ports")
         elif not key.startswith("x-"):
-            yield Note("lost", document.line(key), redaction.redacted(key), why)
+            yield lost(document.line(key), key, "only services are read")
 
 
 class _ComposeService:
@@ -121,7 +126,7 @@ class _ComposeService:
         return self.document.line("services", self.name, *path)
 
     def _lost(self, line: int, what: str, why: str) -> None:
-        self.notes.append(Note("lost", line, redaction.redacted(what), why))
+        self.notes.append(lost(line, what, why))
 
     def _text(self, key: str) -> str | None:
         value = self.data.get(key)
@@ -152,13 +157,11 @@ class _ComposeService:
         if not isinstance(value, str):
             return []
         try:
-            return [
-                (word, self._line(key))
-                for word in shlex.split(self._expand(value, self._line(key)).replace("\\\n", " "))
-            ]
+            words = shlex.split(self._expand(value, self._line(key)).replace("\\\n", " "))
         except ValueError:
             message = f"{key} has an unclosed quote"
             raise Unreadable(message, line=self._line(key)) from None
+        return [(word, self._line(key)) for word in words]
 
     def _variables(self) -> Iterator[EnvVariable]:
         value = self.data.get("environment")
@@ -191,7 +194,7 @@ class _ComposeService:
             if isinstance(found, Volume):
                 yield found
             else:
-                self.notes.append(found._replace(what=redaction.redacted(found.what)))
+                self.notes.append(found)
 
     def _ports(self) -> Iterator[Port]:
         for place, each in self._list("ports"):
@@ -204,7 +207,7 @@ class _ComposeService:
             if isinstance(found, Port):
                 yield found
             else:
-                self.notes.append(found._replace(what=redaction.redacted(found.what)))
+                self.notes.append(found)
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
@@ -246,13 +249,13 @@ class _ComposeService:
 
     def _other_keys(self) -> Iterator[Note]:
         if not self.data:
-            yield Note("lost", self.line, redaction.redacted(self.name), "a service must be a mapping of keys")
+            yield lost(self.line, self.name, "a service must be a mapping of keys")
         if "image" not in self.data and "build" in self.data:
-            yield Note("lost", self._line("build"), "build", "an image that is built is configured under `builds:`")
+            yield lost(self._line("build"), "build", "an image that is built is configured under `builds:`")
         for key in self.data:
             if key in _REPLACED:
-                yield Note("corrected", self._line(key), str(key), _REPLACED[key])
+                yield corrected(self._line(key), str(key), _REPLACED[key])
             elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
-                yield Note("corrected", self._line(key), "extends", "the settings of the other service are merged")
+                yield corrected(self._line(key), "extends", "the settings of the other service are merged")
             elif key not in _READ and key not in {"env_file", "build"}:
-                yield Note("lost", self._line(key), redaction.redacted(key), NO_SETTING)
+                yield lost(self._line(key), key, NO_SETTING)

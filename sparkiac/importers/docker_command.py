@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction
 from sparkiac.importers.docker_options import REPLACED, DockerOption
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume, lost
 from sparkiac.importers.shell_words import variable_name
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def launch(command: ShellCommand) -> Launch | None:
     image = words[parsed.end] if parsed.end < len(words) else None
     notes = list(parsed.notes)
     if image is None:
-        notes.append(Note("lost", command.line, "docker run", "the image is missing"))
+        notes.append(lost(command.line, "docker run", "the image is missing"))
     found = _Options(dict(command.env), notes)
     for option in parsed.options:
         found.apply(option)
@@ -148,7 +148,7 @@ class _Options:
         elif isinstance(found, Port):
             self.ports.append(found)
         else:
-            self.notes.append(found._replace(what=redaction.redacted(found.what)))
+            self.notes.append(found)
 
     def _device(self, option: DockerOption) -> None:
         if option.value.startswith(docker_options.GPU):

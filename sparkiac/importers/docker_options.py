@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import values
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, lost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,10 +107,10 @@ def _long(word: str, following: Sequence[str], line: int, options: list[DockerOp
             options.append(DockerOption(name, "true", line))
         return 0
     if name not in VALUED:
-        notes.append(Note("lost", line, f"--{name}", "docker run of Docker 28 has no such option"))
+        notes.append(lost(line, f"--{name}", "docker run of Docker 28 has no such option"))
         return 0
     if not equals and not following:
-        notes.append(Note("lost", line, f"--{name}", "its value is missing"))
+        notes.append(lost(line, f"--{name}", "its value is missing"))
         return 0
     options.append(DockerOption(name, value if equals else following[0], line))
     return 0 if equals else 1
@@ -124,7 +124,7 @@ def _cluster(letters: str, following: Sequence[str], line: int, options: list[Do
             value = letters.removeprefix("=")
             return _long(f"{name}={value}" if value else name, following, line, options, notes)
         if name not in FLAGS:
-            notes.append(Note("lost", line, f"-{name}", "docker run of Docker 28 has no such option"))
+            notes.append(lost(line, f"-{name}", "docker run of Docker 28 has no such option"))
             return 0
         options.append(DockerOption(name, "true", line))
     return 0

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from sparkiac.importers import values
-from sparkiac.importers.launch import Note, Port, Volume
+from sparkiac.importers.launch import Note, Port, Volume, lost
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -44,7 +44,7 @@ def port(text: str, line: int) -> Port | Note:
     numbers = [int(each) for each in (found[2], found[3]) if each] if found else [0]
     if found is None or found[4] in {"udp", "sctp"} or not all(0 < each <= _LAST_PORT for each in numbers):
         why = "only a single TCP port can be published, not a range or UDP"
-        return Note("lost", line, f"port {text[:60]}", values.CALLERS_VALUE if values.is_unknown(text) else why)
+        return lost(line, f"port {text[:60]}", values.CALLERS_VALUE if values.is_unknown(text) else why)
     address = "127.0.0.1" if found[1] == "localhost" else found[1]
     return Port(address, int(found[2]) if found[2] else None, int(found[3]), line)
 
@@ -53,7 +53,7 @@ def volume(text: str, line: int) -> Volume | Note:
     """Read `source:target[:options]`."""
     parts = text.split(":")
     if len(parts) < 2 or not parts[1].startswith("/") or not parts[0]:  # noqa: PLR2004  source and target
-        return Note("lost", line, f"volume {text[:120]}", "it does not mount a path of the host")
+        return lost(line, f"volume {text[:120]}", "it does not mount a path of the host")
     options = parts[2].split(",") if len(parts) > 2 else []  # noqa: PLR2004
     return Volume(parts[0], _without_slash(parts[1]), "ro" in options, line)
 
@@ -64,7 +64,7 @@ def mount(text: str, line: int) -> Volume | Note:
     source = pairs.get("source") or pairs.get("src")
     target = pairs.get("target") or pairs.get("dst") or pairs.get("destination")
     if pairs.get("type", "volume") not in {"bind", "volume"} or not source or not target:
-        return Note("lost", line, f"mount {text[:120]}", "it does not mount a path of the host")
+        return lost(line, f"mount {text[:120]}", "it does not mount a path of the host")
     read_only = any(pairs.get(each, "false") in {"", "true", "1"} for each in ("readonly", "ro"))
     return Volume(source, _without_slash(target), read_only, line)
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines, placeholders
-from sparkiac.importers import match, mounts, naming, redaction, server, service, serving, validity
-from sparkiac.importers.launch import Note, Unreadable
+from sparkiac.importers import collector, match, mounts, naming, redaction, server, service, serving, validity
+from sparkiac.importers.launch import Note, Unreadable, corrected, lost
 from sparkiac.model import forms
 from sparkiac.resolve import catalogued
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MAX_SETTINGS: Final = 1000
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})
+_ENDS: Final = "it ends by itself, so it becomes no deployment or service"
+_NO_SOURCE: Final = "the file does not state the source of this mount: fill in its url"
 _WORKER: Final = "a worker of a group: its command follows from the leader's and from `hosts`"
 _NAMELESS: Final = "the file does not name the model: fill in its handle"
 _DIRECTORY: Final = "its directory in the model store is read as organisation/name"
@@ -39,16 +41,16 @@ class DraftEntry(NamedTuple):
     kind: str
     """`deployment`, `service` or `nothing`."""
     name: str
-    recipe: str | None
-    """vendor/name or vendor/name#variant."""
-    same_model: bool
-    """Whether this is a recipe of the same model, not only of the same engine."""
     data: dict[str, Any]
-    items: tuple[ImportedValue, ...]
-    notes: tuple[Note, ...]
-    store: str | None
+    items: tuple[ImportedValue, ...] = ()
+    notes: tuple[Note, ...] = ()
+    recipe: str | None = None
+    """vendor/name or vendor/name#variant."""
+    same_model: bool = False
+    """Whether this is a recipe of the same model, not only of the same engine."""
+    store: str | None = None
     """Directory of the model store on the host, if the launch states it."""
-    nodes: int
+    nodes: int = 1
     server: ServerLaunch | None = None
 
 
@@ -62,16 +64,14 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     if start is not None and not (launch.once and _QUERIES & {*start.words}):
         return _deployment(server.read(launch, start), taken)
     if launch.once or launch.image is None:
-        note = Note(
-            "unused", launch.line, _command_text(launch), "it ends by itself, so it becomes no deployment or service"
-        )
+        note = Note("unused", launch.line, _command_text(launch), _ENDS)
         notes = launch.notes if launch.image is None else (note,)
-        return DraftEntry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
+        return DraftEntry(launch, "nothing", launch.name or "", {}, notes=notes or (note,), nodes=0)
     found = service.read(launch)
     missing = {} if "image" in found.data else {"image": placeholders.IMAGE}
     data, refused = validity.without_invalid(found.data | missing, "service", launch.line)
     name = naming.unused(naming.slug(launch.name, serving.repository_of(launch.image)), taken)
-    return DraftEntry(launch, "service", name, None, False, data, found.items, (*found.notes, *refused), None, 1)  # noqa: FBT003
+    return DraftEntry(launch, "service", name, data, found.items, (*found.notes, *refused))
 
 
 def _command_text(launch: Launch) -> str:
@@ -81,21 +81,14 @@ def _command_text(launch: Launch) -> str:
 def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     launch = server.launch
     if server.worker:
-        note = Note("corrected", launch.line, _command_text(launch), _WORKER)
-        return DraftEntry(launch, "nothing", launch.name or "", None, False, {}, (), (note,), None, 0)  # noqa: FBT003
+        note = corrected(launch.line, _command_text(launch), _WORKER)
+        return DraftEntry(launch, "nothing", launch.name or "", {}, notes=(note,), nodes=0)
     chosen = match.find(server)
     store, named, notes = _weights(server, chosen)
     differences = chosen.differences | named
     for path, value in differences.items():
         if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
-            notes.append(
-                Note(
-                    "lost",
-                    launch.line,
-                    f"-v …:{path[2]}",
-                    "the file does not state the source of this mount: fill in its url",
-                )
-            )
+            notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
     differences |= _missing(server.engine, {*differences, *chosen.recipe_paths})
     head: dict[str, Any] = {"recipe": chosen.recipe}
@@ -104,31 +97,25 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     head |= {"description": launch.description} if _is_title(launch.description) else {}
     name = naming.unused(naming.slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
     data, refused = validity.without_invalid(head | nested(differences), "deployment", launch.line)
-    recipe = catalogued.full_name(chosen.recipe, chosen.variant)
     return DraftEntry(
         launch,
         "deployment",
         name,
-        recipe,
-        chosen.same_model,
         data,
         server.items,
         (*server.notes, *chosen.notes, *notes, *refused),
-        store,
-        server.nodes,
-        server,
+        recipe=catalogued.full_name(chosen.recipe, chosen.variant),
+        same_model=chosen.same_model,
+        store=store,
+        nodes=server.nodes,
+        server=server,
     )
 
 
 def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:
     """Build nested mappings from paths, with keys in the inventory's order and options by name."""
-    data: dict[str, Any] = {}
-    for path in sorted(leaves, key=lambda path: (_ORDER.index(str(path[0])), tuple(map(str, path[1:])))):
-        inner = data
-        for part in path[:-1]:
-            inner = inner.setdefault(str(part), {})
-        inner[str(path[-1])] = leaves[path]
-    return data
+    paths = sorted(leaves, key=lambda path: (_ORDER.index(str(path[0])), tuple(map(str, path[1:]))))
+    return collector.nested({path: leaves[path] for path in paths})
 
 
 def _is_title(text: str | None) -> bool:
@@ -146,11 +133,11 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
     """Find the model store, and the model that a path without a handle serves."""
     store, handle = server.store, match.handle_of(server)
     if server.path is None:
-        nameless = [] if handle or _is_reported(server) else [Note("lost", server.launch.line, "model", _NAMELESS)]
+        nameless = [] if handle or _is_reported(server) else [lost(server.launch.line, "model", _NAMELESS)]
         if store is None or store.source is not None:
             return store.source if store else None, {}, nameless
         why = f"its path on the host is unknown; {STORE} is assumed"
-        return None, {}, [Note("corrected", store.line, f"-v {store.what}:…", why), *nameless]
+        return None, {}, [corrected(store.line, f"-v {store.what}:…", why), *nameless]
     volume = mounts.containing(server.launch, server.path)
     inner = server.path[len(volume.target) + 1 :] if volume else ""
     if ("model_file",) in server.leaves:
@@ -161,10 +148,10 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
         at_end = handle is not None and known.lower().endswith(f"/{handle.lower()}")
         return (known[: -len(f"/{handle}")] or None) if at_end else (store.source if store else None), {}, []
     if volume is not None and re.fullmatch(forms.HANDLE, inner):
-        note = Note("corrected", server.launch.line, f"model {server.path}", _DIRECTORY)
+        note = corrected(server.launch.line, f"model {server.path}", _DIRECTORY)
         return (volume.source if known else None), {("model",): inner}, [note]
     what = f"model {server.path}, on the host {redaction.redacted(source)}" if volume else f"model {server.path}"
-    return store.source if store else None, {}, [Note("lost", server.launch.line, what, _NAMELESS)]
+    return store.source if store else None, {}, [lost(server.launch.line, what, _NAMELESS)]
 
 
 def _is_reported(server: ServerLaunch) -> bool:

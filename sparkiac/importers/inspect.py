@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction, serving
-from sparkiac.importers.launch import NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
+from sparkiac.importers.launch import NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume, corrected, lost
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Container:
                 yield EnvVariable(name, value, self._line_of(json.dumps(name)[:-1]))
         if own:
             what, why = f"{own} variables", "images usually set these, and Docker does not report which were added"
-            self.notes.append(Note("corrected", self._line_of('"Env"'), what, why))
+            self.notes.append(corrected(self._line_of('"Env"'), what, why))
 
     def _volumes(self) -> Iterator[Volume]:
         for mount in _items(self.data.get("Mounts")):
@@ -128,7 +128,7 @@ class _Container:
                 before = "" if not address else f"[{address}]:" if ":" in address else f"{address}:"
                 found = docker_values.port(f"{before}{host}:{name}", self._line_of(json.dumps(name)))
                 if isinstance(found, Note):
-                    self.notes.append(found._replace(what=redaction.redacted(found.what)))
+                    self.notes.append(found)
                 else:
                     yield found
 
@@ -159,17 +159,16 @@ class _Container:
         }
         for option, value in options.items():
             if value:
-                self.notes.append(Note("corrected", self.line, f"--{option}", docker_options.REPLACED[option]))
+                self.notes.append(corrected(self.line, f"--{option}", docker_options.REPLACED[option]))
         for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Tmpfs", "Links", "VolumesFrom"):
             if self.host.get(key):
-                self.notes.append(Note("lost", self._line_of(f'"{key}"'), key, NO_SETTING))
+                self.notes.append(lost(self._line_of(f'"{key}"'), key, NO_SETTING))
         user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
         if user and user not in {"root", "0"}:
-            self.notes.append(Note("lost", self._line_of('"User"'), "User", "it runs as the user of its image"))
+            self.notes.append(lost(self._line_of('"User"'), "User", "it runs as the user of its image"))
         if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
             self.notes.append(
-                Note(
-                    "lost",
+                lost(
                     self._line_of('"WorkingDir"'),
                     "WorkingDir",
                     "the container starts in the directory set by its image",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.importers import redaction
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ class Note(NamedTuple):
     """The text of the foreign file, with secrets redacted."""
     why: str
     """What it was replaced by, or why it was not imported."""
+
+
+def corrected(line: int, what: str, why: str) -> Note:
+    """Return the note about a setting that is imported in another form."""
+    return Note("corrected", line, redaction.redacted(what), why)
+
+
+def lost(line: int, what: str, why: str) -> Note:
+    """Return the note about a setting that is not understood or that an inventory cannot have."""
+    return Note("lost", line, redaction.redacted(what), why)
 
 
 class EnvVariable(NamedTuple):

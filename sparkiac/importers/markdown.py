@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import shell, shell_commands
-from sparkiac.importers.launch import Note, NothingToImport, Unreadable
+from sparkiac.importers.launch import NothingToImport, Unreadable, lost
 from sparkiac.importers.shell_words import Value, script
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     if not found:
         message = "no block of this page starts a server or a container"
         raise errors[0] if errors else NothingToImport(message)
-    notes = (Note("lost", error.line, "a block", str(error)) for error in errors)
+    notes = (lost(error.line, "a block", str(error)) for error in errors)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
     return shell_commands.joined(found)
 

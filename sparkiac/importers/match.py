@@ -10,7 +10,7 @@ from sparkiac import catalog, engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.engines.vllm_check import names
 from sparkiac.importers import mounts, serving
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.model import forms
 from sparkiac.resolve import catalogued
 
@@ -31,7 +31,7 @@ _BASES: Final = {
     "llama-cpp": "base/llama-cpp",
     "tensorrt-llm": "base/tensorrt-llm",
 }
-_STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2, "retired": 3}
+_STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
 """Number of differences by which a fragment must shorten the draft to be added."""
@@ -98,15 +98,10 @@ def _candidates(server: ServerLaunch) -> Iterator[_Candidate]:
             path = server.leaves.get(("model_path",))
             same = path is not None and values.get("model_path") == path
             same = same and values.get("served_names") == server.leaves.get(("served_names",))
-        if same and entry.status not in {"mention", "retired"} and entry.nodes in {1, server.nodes}:
+        if same and entry.status != "retired" and entry.nodes in {1, server.nodes}:
             recipe, _, variant = entry.name.partition("#")
-            yield _Candidate(
-                recipe,
-                variant or None,
-                (),
-                entry.leaves,
-                _STATUS_PENALTY[entry.status] + abs(entry.nodes - server.nodes),
-            )
+            penalty = _STATUS_PENALTY[entry.status] + abs(entry.nodes - server.nodes)
+            yield _Candidate(recipe, variant or None, (), entry.leaves, penalty)
 
 
 @cache
@@ -171,12 +166,8 @@ def _differences(entry: _Candidate, server: ServerLaunch) -> tuple[dict[Path, An
     if by_handle and ("model_path",) in entry.leaves and "model_path" not in engines.named(server.engine).needs:
         found["model_path",] = None
     for path, (value, origin) in entry.leaves.items():
-        if (
-            path[0] in _REMOVED_IF_UNSET
-            and path not in own
-            and origin.layer.startswith(_LAYERS)
-            and not _is_cache(value)
-        ):
+        unset = path[0] in _REMOVED_IF_UNSET and path not in own
+        if unset and origin.layer.startswith(_LAYERS) and not _is_cache(value):
             found[path] = None
     return found, notes
 
@@ -201,21 +192,15 @@ def _keep_recipe_values(entry: _Candidate, server: ServerLaunch, own: dict[Path,
         kept = _reason_to_keep(path, value, recipe_values)
         if kept is not None:
             del own[path]
-            notes.append(Note("corrected", *server.source(path), kept))
+            notes.append(corrected(*server.source(path), kept))
             if path in recipe_values:
                 own[path] = recipe_values[path]
     key = own.pop(("api_key",), None) if engines.named(server.engine).key_variable is None else None
     if key is not None and recipe_values.get(("bind",)) == "loopback":
-        notes.append(
-            Note(
-                "corrected",
-                line,
-                "api_key",
-                "this server prints its key in its log; the port is bound to loopback instead",
-            )
-        )
+        why = "this server prints its key in its log; the port is bound to loopback instead"
+        notes.append(corrected(line, "api_key", why))
     elif key is not None:
-        notes.append(Note("lost", line, "api_key", "this server takes a key only as an argument; bind it to loopback"))
+        notes.append(lost(line, "api_key", "this server takes a key only as an argument; bind it to loopback"))
 
 
 def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]) -> str | None:
@@ -233,12 +218,8 @@ def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]
             return f"the unit waits {recipe} s until the model answers, as in the recipe"
         case ("speculative",) if isinstance(value, dict) and isinstance(recipe, dict) and value != recipe:
             drafter, ours = str(value.get("model", "")), str(recipe.get("model", ""))
-            same = {**value, "model": None} == {**recipe, "model": None}
-            return (
-                "the drafter is read from the model store"
-                if same and drafter and ours.endswith(f"/{drafter}")
-                else None
-            )
+            same = {**value, "model": None} == {**recipe, "model": None} and drafter and ours.endswith(f"/{drafter}")
+            return "the drafter is read from the model store" if same else None
         case _:
             return None
 

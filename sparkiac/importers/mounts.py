@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import placeholders
-from sparkiac.importers import redaction
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -51,8 +50,8 @@ class StoreMount(NamedTuple):
 class OtherMounts(NamedTuple):
     """All mounts other than the model store and the served directory."""
 
-    leaves: dict[Path, Any]
-    lines: Mapping[Path, int]
+    values: dict[Path, tuple[Any, int]]
+    """Path in the inventory → value and line."""
     notes: tuple[Note, ...]
 
 
@@ -73,8 +72,7 @@ def other_mounts(
     launch: Launch, found: StoreMount | None, path: str | None, settings: Mapping[Path, Any]
 ) -> OtherMounts:
     """Convert the mounts other than the store and the served directory; `settings` may use paths in them."""
-    leaves: dict[Path, Any] = {}
-    lines: dict[Path, int] = {}
+    values: dict[Path, tuple[Any, int]] = {}
     notes: list[Note] = []
     for volume in launch.volumes:
         if found is not None and volume.target == found.target:
@@ -82,13 +80,12 @@ def other_mounts(
         needed = is_used(settings, volume.target, path)
         if path is not None and (volume.target == path or (path.startswith(f"{volume.target}/") and not needed)):
             why = "weights are in the model store, under organisation/name, mounted read-only"
-            notes.append(Note("corrected", volume.line, redaction.redacted(f"-v {volume.source}:{volume.target}"), why))
+            notes.append(corrected(volume.line, f"-v {volume.source}:{volume.target}", why))
             continue
         leaf = _leaf(volume, notes, needed=needed)
         if leaf is not None:
-            leaves[leaf[0]] = leaf[1]
-            lines[leaf[0]] = volume.line
-    return OtherMounts(leaves, lines, tuple(notes))
+            values[leaf[0]] = leaf[1], volume.line
+    return OtherMounts(values, tuple(notes))
 
 
 def containing(launch: Launch, path: str) -> Volume | None:
@@ -130,37 +127,26 @@ def with_moved_paths(value: Any, launch: Launch, before: str, after: str) -> Any
 
 
 def _leaf(volume: Volume, notes: list[Note], *, needed: bool) -> tuple[Path, Any] | None:
-    what = redaction.redacted(f"-v {volume.source}:{volume.target}")
-    name = volume.target.rpartition("/")[2]
+    what = f"-v {volume.source}:{volume.target}"
     known = re.fullmatch(forms.PATH, volume.source) is not None and "/../" not in f"{volume.source}/"
     if not re.fullmatch(forms.PATH, volume.target) or "/../" in f"{volume.target}/" or "/./" in f"{volume.target}/":
-        notes.append(Note("lost", volume.line, what, "an inventory cannot contain this path in the container"))
+        notes.append(lost(volume.line, what, "an inventory cannot contain this path in the container"))
     elif volume.target == "/dev/shm":  # noqa: S108  compared
-        notes.append(Note("corrected", volume.line, what, "set by `container.ipc`"))
+        notes.append(corrected(volume.line, what, "set by `container.ipc`"))
     elif volume.target.startswith(_LINKS):
-        notes.append(Note("corrected", volume.line, what, "the nodes of a group get the RDMA devices of their links"))
-    elif _FILE.fullmatch(name):
-        return ("container", "files", volume.target), _file(volume, known=known)
+        notes.append(corrected(volume.line, what, "the nodes of a group get the RDMA devices of their links"))
+    elif _FILE.fullmatch(volume.target.rpartition("/")[2]):
+        url = f"file://{volume.source}" if known else placeholders.URL
+        return ("container", "files", volume.target), {"url": url}
     elif _COMPILE_CACHES.fullmatch(volume.target) and not needed:
-        notes.append(
-            Note(
-                "corrected",
-                volume.line,
-                what,
-                "compiled code is kept in a separate cache for each image, model and set of options",
-            )
-        )
+        why = "compiled code is kept in a separate cache for each image, model and set of options"
+        notes.append(corrected(volume.line, what, why))
     elif not known:
         why = "its path on the host is unknown: write container.mounts with an absolute path"
-        notes.append(Note("lost", volume.line, what, why))
+        notes.append(lost(volume.line, what, why))
     else:
         return ("container", "mounts", volume.target), {"source": volume.source, "read_only": volume.read_only}
     return None
-
-
-def _file(volume: Volume, *, known: bool) -> dict[str, str]:
-    """Return a file as a URL of its path on the host, or a placeholder if that is unknown."""
-    return {"url": f"file://{volume.source}" if known else placeholders.URL}
 
 
 def use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
@@ -175,7 +161,7 @@ def use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any])
     notes: list[Note] = []
     if store is not None and mounts and (store.target not in mounts or server.path is not None):
         why = f"the recipe mounts the model store at {mounts[0]}"
-        notes.append(Note("corrected", store.line, f"-v {store.what}:{store.target}", why))
+        notes.append(corrected(store.line, f"-v {store.what}:{store.target}", why))
     if store is not None and mounts and store.target not in mounts:
         notes += _move(server, own, mounts[0])
     for path in homes:
@@ -194,7 +180,7 @@ def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[N
             continue
         own[path] = with_moved_paths(value, server.launch, server.store.target, target)
         if own[path] != value and path[-1] not in _HOME_VARIABLES:
-            yield Note("corrected", *server.source(path), f"its path changes with the mount to {target}")
+            yield corrected(*server.source(path), f"its path changes with the mount to {target}")
 
 
 def _is_store(path: Path, value: object) -> bool:

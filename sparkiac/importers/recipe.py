@@ -77,10 +77,8 @@ def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator
         said = serving.not_in_prelude(command)
         if said is None:
             yield command.words
-        elif said[0] == "lost":
-            file.lost(command.line, " ".join(command.words), said[1])
         else:
-            file.corrected(command.line, " ".join(command.words), said[1])
+            file.add(Note(said[0], command.line, " ".join(command.words), said[1]))
 
 
 def _program(command: ShellCommand) -> tuple[str, ...]:

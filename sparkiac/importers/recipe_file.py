@@ -45,22 +45,19 @@ class RecipeFile:
 
     def lost(self, line: int, what: str, why: str) -> None:
         """Note a setting that is not understood or that sparkiac has no equivalent for."""
-        self._note("lost", line, what, why)
+        self.add(Note("lost", line, what, why))
 
     def corrected(self, line: int, what: str, why: str) -> None:
         """Note a setting that is imported in another form."""
-        self._note("corrected", line, what, why)
+        self.add(Note("corrected", line, what, why))
 
     def unused(self, line: int, what: str, why: str) -> None:
         """Note a setting that does not affect the launch."""
-        self._note("unused", line, what, why)
+        self.add(Note("unused", line, what, why))
 
     def add(self, note: Note) -> None:
-        """Add a note of another reader."""
-        self._note(note.kind, note.line, note.what, note.why)
-
-    def _note(self, kind: str, line: int, what: str, why: str) -> None:
-        self._notes.append(Note(kind, line, _redacted(what), _redacted(why)))
+        """Add a note, with secrets redacted."""
+        self._notes.append(note._replace(what=_redacted(note.what), why=_redacted(note.why)))
 
     def line(self, *path: str | int) -> int:
         """Return the line of the value at a path."""

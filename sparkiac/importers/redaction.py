@@ -42,14 +42,9 @@ def is_secret(text: str) -> bool:
     return secrets.literal(text, ()) is not None
 
 
-def redacted_line(text: str) -> str:
-    """Return a line with secrets redacted."""
-    return _with_stars(text)
-
-
 def redacted(text: str, *, longest: int = _LONGEST) -> str:
     """Return a text for a report: one line, shortened, with secrets redacted."""
-    line = " ".join(_with_stars(text).split())
+    line = " ".join(redacted_line(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
@@ -57,10 +52,11 @@ def safe_line(text: str, number: int) -> str:
     """Return a line of a file unchanged, or an empty text if it contains a secret."""
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
-    return line if without_secrets(_with_stars(line), secret_values(text)) == line else ""
+    return line if without_secrets(redacted_line(line), secret_values(text)) == line else ""
 
 
-def _with_stars(text: str) -> str:
+def redacted_line(text: str) -> str:
+    """Return a line with secrets redacted."""
     plain = secrets.without_literals(text)
     for start, end in sorted(set(_positions(plain)), reverse=True):
         plain = plain[:start] + STARS + plain[end:]

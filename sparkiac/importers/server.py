@@ -20,14 +20,13 @@ from sparkiac.importers import (
     vllm_options,
 )
 from sparkiac.importers.collector import Collector, ImportedValue
-from sparkiac.importers.launch import Note
 from sparkiac.model import forms, references
 from sparkiac.source import literals
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, OptionValue
+    from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
     from sparkiac.report import Path
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
@@ -71,7 +70,7 @@ class _ServerConverter(Collector):
     """Converts one launch."""
 
     def __init__(self, launch: Launch, start: serving.ServerStart) -> None:
-        super().__init__(launch, notes=start.notes)
+        super().__init__(launch, start.notes)
         self.start = start
         self.engine = engines.named(start.engine)
         self.nodes = launch.nodes
@@ -96,7 +95,7 @@ class _ServerConverter(Collector):
         store = mounts.store(self.launch, self.leaves, path)
         if self.leaves.pop(("set", "download_dir"), None) is not None:
             directory = options["download_dir"]
-            self.notes.append(Note("corrected", directory.line, directory.what, _DOWNLOADED))
+            self.corrected(directory.line, directory.what, _DOWNLOADED)
         self.container(store, path, self.start.prelude)
         port = self.engine.defaults["set"]["port"] if self.server_port is None else self.server_port
         self.ports(port, port_in_command=self.server_port is not None)
@@ -185,7 +184,7 @@ class _ServerConverter(Collector):
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
             self.launch = self.launch._replace(revision=self.launch.revision or str(value))
-            self.notes.append(Note("corrected", option.line, option.what, "the lock pins the model's commit"))
+            self.corrected(option.line, option.what, "the lock pins the model's commit")
         elif name == "port" and type(value) is int:
             self.server_port = value
         elif name == "host":
@@ -204,7 +203,7 @@ class _ServerConverter(Collector):
         for name, value in self.engine.defaults["set"].items():
             if value is True and name not in option:
                 what = f"--{name.replace('_', '-')}"
-                self.notes.append(Note("corrected", self.launch.line, what, "added, as for all servers of this engine"))
+                self.corrected(self.launch.line, what, "added, as for all servers of this engine")
 
     def _host(self, option: OptionValue) -> None:
         """Import a loopback address, which matters only on the host's own network."""
@@ -225,7 +224,7 @@ class _ServerConverter(Collector):
     def _group(self, option: OptionValue) -> None:
         self.worker |= option.name == "headless" or (option.name == "node_rank" and option.value not in {0, "0"})
         why = "the hosts and the rendezvous of a group follow from `hosts`"
-        self.notes.append(Note("corrected", option.line, redaction.redacted(f"{option.what} {option.value}"), why))
+        self.corrected(option.line, f"{option.what} {option.value}", why)
 
     def _speculative(self, option: OptionValue) -> bool:
         """Import an option about speculation; return False for other options."""
@@ -252,7 +251,7 @@ class _ServerConverter(Collector):
         if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
             return
         if name == "VLLM_HOST_IP" and self.nodes > 1:
-            self.notes.append(Note("corrected", line, f"-e {name}", "the hosts' links set the addresses of a group"))
+            self.corrected(line, f"-e {name}", "the hosts' links set the addresses of a group")
         elif redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
             self._secret(name, line, literal=not literals.is_placeholder(value or ""))
         elif value is None or values.is_unknown(value):
@@ -277,11 +276,11 @@ class _ServerConverter(Collector):
             if variable is None:
                 return
             self.items.append(ImportedValue(line, name, ("api_key",)))
-            self.notes.append(Note("corrected", line, name, _KEY.format(name=secret) + (_LITERAL if literal else "")))
+            self.corrected(line, name, _KEY.format(name=secret) + (_LITERAL if literal else ""))
         elif literal:
             self.lost(line, name, _STAGED + _LITERAL)
         else:
-            self.notes.append(Note("corrected", line, name, _STAGED))
+            self.corrected(line, name, _STAGED)
 
 
 def _is_path(target: str) -> bool:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.engines import ollama
 from sparkiac.importers import redaction, serving, values
-from sparkiac.importers.collector import ImportedValue
-from sparkiac.importers.launch import Note
+from sparkiac.importers.collector import Collector, nested
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
-    from sparkiac.importers.launch import EnvVariable, Launch, Volume
+    from sparkiac.importers.collector import ImportedValue
+    from sparkiac.importers.launch import EnvVariable, Launch, Note, Volume
 
 _KINDS: Final = {
     "open-webui": re.compile(r"(^|/)open-?webui$"),
@@ -49,59 +49,56 @@ def _port_in_command(argv: tuple[str, ...]) -> int | None:
     return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None
 
 
-class _ServiceConverter:
+class _ServiceConverter(Collector):
     """Converts one service."""
 
     def __init__(self, launch: Launch) -> None:
-        self.launch = launch
+        super().__init__(launch)
         repository = serving.repository_of(launch.image or "").lower()
         self.kind = next((kind for kind, form in _KINDS.items() if form.search(repository)), "container")
         source = catalog.service_kind(self.kind)
         self.known = source.value if source else None
-        self.data: dict[str, Any] = {"kind": self.kind}
-        self.items: list[ImportedValue] = []
-        self.notes = [*launch.notes]
 
     def service(self) -> ServiceLaunch:
         """Convert all settings."""
         launch = self.launch
         if re.fullmatch(forms.IMAGE, launch.image or ""):
-            self._put("image", launch.image, launch.line, str(launch.image))
+            self.put(("image",), launch.image, launch.line, str(launch.image))
         else:
             why = values.CALLERS_VALUE if values.is_unknown(launch.image or "") else "not an image reference"
-            self._lost(launch.line, f"image {launch.image}", why)
+            self.lost(launch.line, f"image {launch.image}", why)
         self._port()
         if launch.entrypoint is not None:
             words = " ".join(launch.entrypoint)
-            self._lost(launch.line, f"--entrypoint {words}", "sparkiac runs a service with its image's entrypoint")
+            self.lost(launch.line, f"--entrypoint {words}", "sparkiac runs a service with its image's entrypoint")
         self._command()
         for variable in launch.env:
             self._variable(variable)
         for volume in launch.volumes:
             self._volume(volume)
         if launch.gpus and not (self.known and self.known.gpu):
-            self._put("gpu", True, launch.line, "--gpus")  # noqa: FBT003  a value of the inventory
+            self.put(("gpu",), True, launch.line, "--gpus")  # noqa: FBT003  a value of the inventory
         if self.kind == "container" and not launch.read_only:
-            self._put("read_only", False, launch.line, "a writable file system")  # noqa: FBT003  a value
+            self.put(("read_only",), False, launch.line, "a writable file system")  # noqa: FBT003  a value
         self._weights()
         self._unsupported()
-        return ServiceLaunch(self.data, tuple(self.items), tuple(self.notes))
+        return ServiceLaunch({"kind": self.kind, **nested(self.leaves)}, tuple(self.items), tuple(self.notes))
 
     def _port(self) -> None:
         ports = [port for port in self.launch.ports if port.host]
         for first in ports[:1]:
             known = (self.known.port, self.known.container_port) if self.known else (None, None)
             if first.host != known[0]:
-                self._put("port", first.host, first.line, f"-p {first.host}:{first.container}")
+                self.put(("port",), first.host, first.line, f"-p {first.host}:{first.container}")
             if first.container != (known[1] or first.host):
-                self._put("container_port", first.container, first.line, f"-p {first.host}:{first.container}")
+                self.put(("container_port",), first.container, first.line, f"-p {first.host}:{first.container}")
             if first.address in {"127.0.0.1", "[::1]"}:
-                self._put("bind", "loopback", first.line, f"-p {first.address}")
+                self.put(("bind",), "loopback", first.line, f"-p {first.address}")
         for port in ports[1:]:
-            self._lost(port.line, f"-p {port.host}:{port.container}", "a service has one port")
+            self.lost(port.line, f"-p {port.host}:{port.container}", "a service has one port")
         port_in_command = _port_in_command(self.launch.argv)
         if not ports and self.launch.host_network and port_in_command is not None:
-            self._put("port", port_in_command, self.launch.line, f"--port {port_in_command}")
+            self.put(("port",), port_in_command, self.launch.line, f"--port {port_in_command}")
 
     def _weights(self) -> None:
         """Mount the model cache for a model server of an unsupported engine, as its launcher does."""
@@ -109,14 +106,11 @@ class _ServiceConverter:
         if launch.model is None or self.kind != "container":
             return
         if not launch.volumes:
-            self._put_inside("mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "hub cache")
-        self._lost(launch.line, f"model {launch.model}", _UNSTAGED)
+            self.put(("mounts", _CACHE), {"source": "model_store", "read_only": False}, launch.line, "hub cache")
+        self.lost(launch.line, f"model {launch.model}", _UNSTAGED)
         if launch.nodes > 1:
-            self._lost(
-                launch.line,
-                f"{launch.nodes} machines",
-                "a service runs on one host, and sparkiac has no engine that runs this server on several",
-            )
+            why = "a service runs on one host, and sparkiac has no engine that runs this server on several"
+            self.lost(launch.line, f"{launch.nodes} machines", why)
 
     def _command(self) -> None:
         argv = self.launch.argv
@@ -128,67 +122,56 @@ class _ServiceConverter:
         )
         paired = any(redaction.is_secret_name(word) for word in argv if word.startswith("-"))
         if hidden or paired or not all(re.fullmatch(forms.LINE, word) and not values.is_unknown(word) for word in argv):
-            self._lost(line, " ".join(argv), "a command with secrets, the caller's variables or several lines")
+            self.lost(line, " ".join(argv), "a command with secrets, the caller's variables or several lines")
         else:
-            self._put("command", argv, line, " ".join(argv))
+            self.put(("command",), argv, line, " ".join(argv))
 
     def _variable(self, variable: EnvVariable) -> None:
         name, value, line = variable.name, variable.value, variable.line
         known = {option.spelling: key for key, option in ollama.OPTIONS.items()} if self.kind == "ollama" else {}
         if redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
             why = "secrets are not written to an inventory; if this was a real one, change it now"
-            self._lost(line, f"-e {name}", why)
+            self.lost(line, f"-e {name}", why)
         elif value is None or values.is_unknown(value):
-            self._lost(line, f"-e {name}", values.CALLERS_VALUE)
+            self.lost(line, f"-e {name}", values.CALLERS_VALUE)
         elif self.kind == "open-webui" and name in _BASE_URLS:
             self._urls(variable)
         elif (plain := values.environment(name, value)) is None:
-            self._lost(line, f"-e {name}", values.NOT_A_VARIABLE)
+            self.lost(line, f"-e {name}", values.NOT_A_VARIABLE)
         elif known.get(name) == "host":
-            self.notes.append(Note("corrected", line, f"-e {name}", "set by `bind`"))
+            self.corrected(line, f"-e {name}", "set by `bind`")
         elif name in known:
             option = ollama.OPTIONS[known[name]]
             read = tuple(value.split(",")) if option.kind == "words" else values.read(option.kind, value)
             read = read not in {"", "0", "false"} if option.kind == "switch" else read
-            self._put_inside("set", known[name], read, line, f"-e {name}")
+            self.put(("set", known[name]), read, line, f"-e {name}")
         elif not self.known or str((self.known.env or {}).get(name)) != value:
-            self._put_inside("env", name, plain, line, f"-e {name}")
+            self.put(("env", name), plain, line, f"-e {name}")
 
     def _urls(self, variable: EnvVariable) -> None:
         good = tuple(url for url in str(variable.value).split(";") if re.fullmatch(forms.URL, url))
         if good:
-            self._put("urls", good, variable.line, f"-e {variable.name}")
+            self.put(("urls",), good, variable.line, f"-e {variable.name}")
         if len(good) != len(str(variable.value).split(";")):
-            self._lost(variable.line, f"-e {variable.name}", "not the address of an API, or it contains a key")
+            self.lost(variable.line, f"-e {variable.name}", "not the address of an API, or it contains a key")
 
     def _volume(self, volume: Volume) -> None:
         what = f"-v {volume.source}:{volume.target}"
         if self.known and volume.target == self.known.data:
-            self.notes.append(Note("corrected", volume.line, redaction.redacted(what), _DATA_DIRECTORY))
+            self.corrected(volume.line, what, _DATA_DIRECTORY)
         elif re.fullmatch(forms.PATH, volume.source) and re.fullmatch(forms.PATH, volume.target):
             value = {"source": volume.source, "read_only": volume.read_only}
-            self._put_inside("mounts", volume.target, value, volume.line, what)
+            self.put(("mounts", volume.target), value, volume.line, what)
         else:
-            self._lost(volume.line, what, "its path on the host is unknown: write an absolute path")
+            self.lost(volume.line, what, "its path on the host is unknown: write an absolute path")
 
     def _unsupported(self) -> None:
         launch = self.launch
-        if launch.host_network and "port" not in self.data:
-            self._lost(launch.line, "--network host", "a service publishes one port: set `port`")
+        if launch.host_network and ("port",) not in self.leaves:
+            self.lost(launch.line, "--network host", "a service publishes one port: set `port`")
         for device in launch.devices:
-            self._lost(launch.line, f"--device {device}", "services get no devices")
+            self.lost(launch.line, f"--device {device}", "services get no devices")
         for name, _ in launch.ulimits:
-            self._lost(launch.line, f"--ulimit {name}", "a service has the limits of its host")
+            self.lost(launch.line, f"--ulimit {name}", "a service has the limits of its host")
         if launch.ipc == "host" or launch.shm_size_bytes:
-            self._lost(launch.line, "--ipc, --shm-size", "a service has its own IPC namespace and /dev/shm")
-
-    def _put(self, key: str, value: object, line: int, what: str) -> None:
-        self.data[key] = value
-        self.items.append(ImportedValue(line, redaction.redacted(what), (key,)))
-
-    def _put_inside(self, key: str, name: str, value: object, line: int, what: str) -> None:
-        self.data.setdefault(key, {})[name] = value
-        self.items.append(ImportedValue(line, redaction.redacted(what), (key, name)))
-
-    def _lost(self, line: int, what: str, why: str) -> None:
-        self.notes.append(Note("lost", line, redaction.redacted(what), why))
+            self.lost(launch.line, "--ipc, --shm-size", "a service has its own IPC namespace and /dev/shm")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.importers import redaction, values
-from sparkiac.importers.launch import EnvVariable, Launch, Note, Unreadable
+from sparkiac.importers.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
 from sparkiac.importers.shell_words import ShellCommand, script, shell_argument, unread
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def without_image(command: ShellCommand) -> Launch | None:
     if _direct(command) is None:
         return None
     env = tuple(EnvVariable(name, value, command.line) for name, value in command.env)
-    note = Note("lost", command.line, redaction.redacted(command.words[0]), NO_IMAGE)
+    note = lost(command.line, command.words[0], NO_IMAGE)
     return Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines)
 
 
@@ -109,7 +109,7 @@ def _after_entrypoint(bare: ServerStart, found: ServerStart | None) -> ServerSta
     if found is None:
         return bare
     why = "the image's entrypoint is already `vllm serve`; repeating it makes the server exit at once"
-    return found._replace(notes=(*found.notes, Note("corrected", bare.lines[0], "vllm serve", why)))
+    return found._replace(notes=(*found.notes, corrected(bare.lines[0], "vllm serve", why)))
 
 
 def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
@@ -125,7 +125,7 @@ def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
     if engine is None or (engine == "llama-cpp" and not tag.startswith("server") and "--server" not in bare.words):
         return None
     why = f"read as arguments of {engine}, guessed from the image's name; the catalog has no entrypoint for this image"
-    note = Note("corrected", launch.line, redaction.redacted(launch.image or ""), why)
+    note = corrected(launch.line, launch.image or "", why)
     return bare._replace(engine=engine, notes=(note,))
 
 
@@ -162,7 +162,7 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         end += words[end : end + 1] == ("serve",) and engine != "llama-cpp"
         before = tuple(each for each in words[:at] if each not in _WRAPPERS)
         why = "it precedes the server and is not imported"
-        notes = (Note("lost", lines[0], redaction.redacted(" ".join(before)), why),) if before else ()
+        notes = (lost(lines[0], " ".join(before), why),) if before else ()
         return ServerStart(engine, words[end:], lines[end:], env=command.env, notes=notes)
     return None
 
@@ -178,14 +178,7 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
     found: ServerStart | None = None
     for each in inner.commands:
         if found is not None:
-            notes.append(
-                Note(
-                    "lost",
-                    each.line,
-                    redaction.redacted(" ".join(each.words)),
-                    "it runs after the server and is not imported",
-                )
-            )
+            notes.append(lost(each.line, " ".join(each.words), "it runs after the server and is not imported"))
             continue
         found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from sparkiac.importers import docker_command, redaction, serving, shell_inside
-from sparkiac.importers.launch import Launch, Note
+from sparkiac.importers import docker_command, serving, shell_inside
+from sparkiac.importers.launch import Launch, Note, corrected, lost
 from sparkiac.importers.shell_parts import HereDocument
 from sparkiac.importers.shell_words import Script, ShellCommand, script, unread
 
@@ -57,8 +57,8 @@ def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -
         if not here:
             waiting += [note for note in _other_command(command) if note.why != _OTHER or note.line not in read]
             continue
-        before = [note for note in waiting if note.line <= _last(command)]
-        waiting = [note for note in waiting if note.line > _last(command)]
+        before = [note for note in waiting if note.line <= command.lines[-1]]
+        waiting = [note for note in waiting if note.line > command.lines[-1]]
         found += [each._replace(model=each.model or _downloaded_model(each, staged)) for each in here]
         first = len(found) - len(here)
         found[first] = found[first]._replace(notes=(*before, *found[first].notes))
@@ -78,7 +78,7 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
             chosen.append(launch)
             continue
         idle = chosen[place]
-        note = Note("corrected", launch.line, f"exec {redaction.redacted(launch.inside or '')}", _IDLE)
+        note = corrected(launch.line, f"exec {launch.inside}", _IDLE)
         notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
         chosen[place] = idle._replace(
             entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
@@ -96,30 +96,26 @@ def _launches(command: ShellCommand, written: Written, level: int) -> tuple[Laun
     return () if launch is None else (launch,)
 
 
-def _last(command: ShellCommand) -> int:
-    return command.lines[-1]
-
-
 def _other_command(command: ShellCommand) -> Iterator[Note]:
     """Note a command that starts nothing."""
     words = [*command.words]
     while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
         del words[0]
     program = words[0].rpartition("/")[2] if words else ""
-    what = redaction.redacted(" ".join(words))
+    what = " ".join(words)
     if program in _IGNORED or not words:
         return
     if program in _FLOW:
-        yield Note("corrected", command.line, what, "conditions and loops are not evaluated: each command counts once")
+        yield corrected(command.line, what, "conditions and loops are not evaluated: each command counts once")
     elif program in _DOWNLOADS:
-        yield Note("corrected", command.line, what, "the playbook stages models and files")
+        yield corrected(command.line, what, "the playbook stages models and files")
     elif program in _ADMINISTRATION:
-        yield Note("corrected", command.line, what, "units and playbooks start, stop and check containers")
+        yield corrected(command.line, what, "units and playbooks start, stop and check containers")
     elif program in {"source", "."}:
         if not what.endswith("activate"):
-            yield Note("lost", command.line, what, "the variables that this file sets are not imported")
+            yield lost(command.line, what, "the variables that this file sets are not imported")
     else:
-        yield Note("lost", command.line, what, _OTHER)
+        yield lost(command.line, what, _OTHER)
 
 
 def _downloads(commands: tuple[ShellCommand, ...]) -> dict[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import redaction, serving
+from sparkiac.importers import serving
 from sparkiac.importers.docker_command import PROGRAMS, program
-from sparkiac.importers.launch import EnvVariable, Launch, Note
+from sparkiac.importers.launch import EnvVariable, Launch, lost
 from sparkiac.importers.shell_words import shell_argument
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def docker_exec(command: ShellCommand) -> Launch | None:
         at += 2 if takes else 1
     if at + 1 >= len(words):
         return None
-    note = Note("lost", command.line, f"exec {redaction.redacted(words[at])}", serving.NO_IMAGE)
+    note = lost(command.line, f"exec {words[at]}", serving.NO_IMAGE)
     found = Launch(None, command.line, None, (), words[at + 1 :], env=tuple(env), notes=(note,), inside=words[at])
     found = found._replace(lines=lines[at + 1 :])
     return found if serving.start(found) is not None else None

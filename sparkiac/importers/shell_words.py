@@ -77,6 +77,11 @@ def script(
     return Script(commands, reader.variables, tuple(reader.notes), documents)
 
 
+def split(text: str) -> tuple[str, ...]:
+    """Return the words of all commands of a text."""
+    return tuple(word for command in script(text).commands for word in command.words)
+
+
 def variable_name(word: str) -> str | None:
     """Return the variable's name if a word is only a variable."""
     found = _UNSET.fullmatch(word)

@@ -15,7 +15,8 @@ from sparkiac.importers import eugr, machines, recipe, sparkrun_blocks, sparkrun
 from sparkiac.importers.launch import Launch, Unreadable
 from sparkiac.importers.recipe import RecipeCommand
 from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
-from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate, split
+from sparkiac.importers.shell_words import split
+from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,27 +178,21 @@ def _launch(file: RecipeFile, started: RecipeCommand, *, model: str | None, name
     image, revision = file.text("container"), file.text("model_revision")
     if image is None:
         file.lost(file.line("container"), "container:", "not set; sparkrun uses the default image of the runtime")
-    container_settings = sparkrun_blocks.container_settings(file)
     copies = sparkrun_blocks.note_hooks(file)
     recipe.note_missing_files(file, started, patched=copies or bool(file.data.get("mods")))
     recipe.note_other_model(file, started.argv, model)
-    return Launch(
+    launch = Launch(
         name=name,
         line=file.line("command"),
         image=image,
-        entrypoint=container_settings.entrypoint,
+        entrypoint=None,
         argv=started.argv,
         lines=started.lines,
         prelude=started.prelude,
         env=(*recipe.variables(file, "env", exported=False), *started.env),
-        devices=container_settings.devices,
-        gpus=container_settings.gpus,
-        host_network=container_settings.host_network,
-        ipc=container_settings.ipc,
-        shm_size_bytes=container_settings.shm_size_bytes,
-        ulimits=container_settings.ulimits,
         model=model,
         revision=sparkrun_blocks.distribution(file, model=model, container=image, revision=revision),
         nodes=nodes,
         description=sparkrun_blocks.description(file),
     )
+    return sparkrun_blocks.with_container_settings(file, launch)

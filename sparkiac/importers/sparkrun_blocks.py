@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import docker_options, docker_values
 from sparkiac.importers.launch import Note
 from sparkiac.importers.recipe_file import summary
-from sparkiac.importers.shell_words import script
+from sparkiac.importers.shell_words import split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.importers.launch import Launch
     from sparkiac.importers.recipe_file import RecipeFile
 
 _HOOKS: Final = {
@@ -44,21 +45,8 @@ _DEFAULTS: Final = {"gpus": "all", "network": "host"}
 _DOCKER: Final = "docker"
 
 
-class SparkrunContainer(NamedTuple):
-    """The container settings of a recipe."""
-
-    entrypoint: tuple[str, ...] = ()
-    """Empty by default: sparkrun runs the command without the image's entrypoint."""
-    gpus: bool = True
-    host_network: bool = True
-    ipc: str | None = "host"
-    shm_size_bytes: int | None = None
-    ulimits: tuple[tuple[str, int], ...] = ()
-    devices: tuple[str, ...] = ()
-
-
-def container_settings(file: RecipeFile) -> SparkrunContainer:
-    """Read `executor` and `executor_config`; the defaults are sparkrun's."""
+def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
+    """Return the launch with the settings of `executor` and `executor_config`; the defaults are sparkrun's."""
     executor = file.text("executor")
     if executor not in {None, _DOCKER}:
         file.lost(file.line("executor"), f"executor: {executor}", "sparkiac starts containers with docker compose")
@@ -68,9 +56,9 @@ def container_settings(file: RecipeFile) -> SparkrunContainer:
             kind, why = _option(key.replace("_", "-"), words)
             line = file.line("executor_config", key)
             file.add(Note(kind, line, f"executor_config: {summary(key, ' '.join(words))}", why))
-    starts = [word for each in script(" ".join(values.get("entrypoint", ()))).commands for word in each.words]
-    return SparkrunContainer(
-        entrypoint=tuple(starts),
+    return launch._replace(
+        entrypoint=split(" ".join(values.get("entrypoint", ()))),
+        gpus=True,
         host_network=values.get("network", ["host"]) == ["host"],
         ipc=" ".join(values.get("ipc", ["host"])),
         shm_size_bytes=docker_values.size_bytes(" ".join(values.get("shm_size", ()))),

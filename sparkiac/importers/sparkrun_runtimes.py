@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import values
-from sparkiac.importers.shell_words import script
+from sparkiac.importers.shell_words import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -227,9 +227,3 @@ def _words(key: str, value: object) -> Iterator[str]:
         yield text
     else:
         yield from split(text)
-
-
-def split(text: str) -> Iterator[str]:
-    """Split a text into words as a shell does."""
-    for command in script(text).commands:
-        yield from command.words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sparkiac.importers import redaction
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Speculative, Suffix
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _KINDS: Final[dict[str, type[BaseModel]]] = {
     "eagle3": Drafted,
     "draft_model": Drafted,
 }
+_SUPPORTED: Final = f"`speculative:` supports the methods {', '.join(_KINDS)}"
 _SGLANG_METHODS: Final = {
     "NGRAM": "ngram",
     "NEXTN": "mtp",
@@ -59,12 +60,10 @@ def read(option: OptionValue, engine: str, before: Mapping[str, Any]) -> Specula
         return _config(option) if isinstance(option.value, dict) else _refused(option)
     if engine != "sglang" or option.name not in _KEYS:
         return None
-    value = (
-        _SGLANG_METHODS.get(str(option.value).upper(), option.value)
-        if option.name == "speculative_algorithm"
-        else option.value
-    )
-    if option.name == "speculative_num_draft_tokens" and isinstance(value, int) and before.get("method") != "ngram":
+    value = option.value
+    if option.name == "speculative_algorithm":
+        value = _SGLANG_METHODS.get(str(value).upper(), value)
+    elif option.name == "speculative_num_draft_tokens" and isinstance(value, int) and before.get("method") != "ngram":
         value -= 1
     return SpeculativeValue({**before, _KEYS[option.name]: value}, ())
 
@@ -78,7 +77,7 @@ def unknown_algorithm(leaves: dict[Path, Any], line: int) -> tuple[Note, ...]:
     for path in [("speculative",), *own]:
         del leaves[path]
     what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own)])
-    return (Note("lost", line, redaction.redacted(what), f"`speculative:` supports the methods {', '.join(_KINDS)}"),)
+    return (lost(line, what, _SUPPORTED),)
 
 
 def _config(option: OptionValue) -> SpeculativeValue:
@@ -86,7 +85,7 @@ def _config(option: OptionValue) -> SpeculativeValue:
     method = chosen.get("method")
     if isinstance(method, str) and method not in _KINDS and method.endswith("_mtp"):
         chosen["method"] = "mtp"
-        notes.append(Note("corrected", option.line, redaction.redacted(method), "vLLM's other name for mtp"))
+        notes.append(corrected(option.line, method, "vLLM's other name for mtp"))
     kind = _KINDS.get(str(chosen.get("method")))
     if kind is None:
         return _refused(option)
@@ -103,18 +102,11 @@ def _config(option: OptionValue) -> SpeculativeValue:
 def _unknown(option: OptionValue, chosen: Mapping[str, Any], fields: Mapping[str, object]) -> Iterator[Note]:
     for key in chosen:
         if key == "revision":
-            yield Note("corrected", option.line, f"{option.what} {key}", "the lock pins the drafter's commit")
+            yield corrected(option.line, f"{option.what} {key}", "the lock pins the drafter's commit")
         elif key not in fields:
             what = f"{option.what} {key}"
-            yield Note(
-                "lost",
-                option.line,
-                redaction.redacted(what),
-                f"`speculative:` has no setting {redaction.redacted(key)} for this method",
-            )
+            yield lost(option.line, what, f"`speculative:` has no setting {redaction.redacted(key)} for this method")
 
 
 def _refused(option: OptionValue, why: str = "") -> SpeculativeValue:
-    listed = ", ".join(_KINDS)
-    note = Note("lost", option.line, option.what, f"`speculative:` supports the methods {listed}{why}")
-    return SpeculativeValue({}, (note,))
+    return SpeculativeValue({}, (lost(option.line, option.what, f"{_SUPPORTED}{why}"),))

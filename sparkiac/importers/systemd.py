@@ -19,6 +19,8 @@ from sparkiac.importers.launch import (
     NothingToImport,
     Unreadable,
     check_characters,
+    corrected,
+    lost,
 )
 from sparkiac.importers.shell_words import ShellCommand, script
 
@@ -109,7 +111,7 @@ def _launch(unit: list[_Setting], name: str) -> Launch | None:
         if setting.key == "Environment":
             env += _variables(setting)
         elif setting.key == "EnvironmentFile":
-            notes.append(Note("lost", setting.line, f"EnvironmentFile={redaction.redacted(setting.value)}", ENV_FILE))
+            notes.append(lost(setting.line, f"EnvironmentFile={setting.value}", ENV_FILE))
     started = next((each for each in unit if each.key == "ExecStart" and each.value), None)
     command = _command(started, env, notes) if started else None
     launch = _of_command(command) if command else None
@@ -183,7 +185,7 @@ def _without_specifiers(word: str, line: int, notes: list[Note]) -> str:
     """Replace `%%`; note every other specifier, because only the host can expand it."""
     if any(each != "%" for each in _SPECIFIER.findall(word)):
         why = "it contains a systemd specifier, which only the host can expand"
-        notes.append(Note("lost", line, redaction.redacted(word), why))
+        notes.append(lost(line, word, why))
     return _SPECIFIER.sub(lambda found: "%" if found[1] == "%" else found[0], word)
 
 
@@ -212,7 +214,7 @@ def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[str, int]]
             yield key, seconds
         elif key:
             why = "it has no time limit; the recipe sets one"
-            notes.append(Note("corrected", setting.line, f"{setting.key}={redaction.redacted(setting.value)}", why))
+            notes.append(corrected(setting.line, f"{setting.key}={setting.value}", why))
 
 
 def _note_others(unit: list[_Setting], notes: list[Note]) -> None:
@@ -224,12 +226,12 @@ def _note_others(unit: list[_Setting], notes: list[Note]) -> None:
         if setting.key in read_keys or (setting.key == "ExecStart" and first):
             first = first and setting.key != "ExecStart"
         elif setting.key in _REPLACED:
-            notes.append(Note("corrected", setting.line, what, _OWN_UNIT))
+            notes.append(corrected(setting.line, what, _OWN_UNIT))
         elif setting.key.startswith("Exec"):
             kind, why = _step(setting.value)
             notes.append(Note(kind, setting.line, what, why))
         else:
-            notes.append(Note("lost", setting.line, what, NO_SETTING))
+            notes.append(lost(setting.line, what, NO_SETTING))
 
 
 def _step(value: str) -> tuple[str, str]:

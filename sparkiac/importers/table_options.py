@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.importers import redaction, values
-from sparkiac.importers.launch import CommandLine, Note, OptionValue
+from sparkiac.importers import values
+from sparkiac.importers.launch import CommandLine, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _SEVERAL: Final = frozenset({"served_model_name"})
 """Options for which people write several words, as in vLLM."""
 _LISTS: Final = frozenset({"words", "many"})
 """Kinds of options with several values."""
-_NUMBER: Final = re.compile(r"-[\d.]+")
 
 
 def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine:
@@ -61,12 +60,12 @@ class _TableReader:
         """Read all words."""
         while self.pairs:
             word, line = self.pairs.pop(0)
-            if _is_option(word):
+            if values.is_option(word):
                 self._option(word, line)
             elif self.model is None:
                 self.model = word
             else:
-                self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
+                self.notes.append(lost(line, word, "no option takes this word"))
         self._repository()
         return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
 
@@ -78,8 +77,8 @@ class _TableReader:
         self.model = str(option.value).partition(":")[0]
         files = [option, *([self.found.pop("hf_file")] if "hf_file" in self.found else ())]
         for each in files:
-            what = redaction.redacted(f"{each.what} {each.value}")
-            self.notes.append(Note("lost", each.line, what, "write the name of the GGUF file as `model_file`"))
+            why = "write the name of the GGUF file as `model_file`"
+            self.notes.append(lost(each.line, f"{each.what} {each.value}", why))
 
     def _option(self, word: str, line: int) -> None:
         head, equals, value = word.partition("=")
@@ -88,19 +87,19 @@ class _TableReader:
         negative = name.startswith("no_") and name.removeprefix("no_") in self.options and name not in self.options
         name = name.removeprefix("no_") if negative else name
         if not re.fullmatch(forms.OPTION, name):
-            self.notes.append(Note("lost", line, redaction.redacted(word), "not an option"))
+            self.notes.append(lost(line, word, "not an option"))
             return
         known = self.options.get(name)
         known_here = known is not None or name in self.elsewhere
         found = self._value(name, known, [value] if equals else None, known=known_here)
         if known is not None and found is None and head in _FORMER_SWITCHES:
             found = _FORMER_SWITCHES[head]
-            self.notes.append(Note("corrected", line, head, f"current releases require a value; read as {found}"))
+            self.notes.append(corrected(line, head, f"current releases require a value; read as {found}"))
         if known is not None and found is None:
-            self.notes.append(Note("lost", line, head, "its value is missing"))
+            self.notes.append(lost(line, head, "its value is missing"))
             return
         if name in self.found:
-            self.notes.append(Note("corrected", self.found[name].line, head, f"overridden in line {line}"))
+            self.notes.append(corrected(self.found[name].line, head, f"overridden in line {line}"))
         self.found[name] = OptionValue(name, False if negative else found, line, head)
 
     def _value(self, name: str, option: Option | None, given: list[str] | None, *, known: bool) -> Any:  # noqa: ANN401
@@ -109,9 +108,8 @@ class _TableReader:
             following = self.pairs[0][0] if self.pairs else ""
             return _switch(given[0]) if given else _switch(self.pairs.pop(0)[0]) if following in {"on", "off"} else True
         rest = [*(given or [])]
-        while (
-            given is None and self.pairs and not _is_option(self.pairs[0][0]) and (kind in {None, *_LISTS} or not rest)
-        ):
+        several = kind in {None, *_LISTS}
+        while given is None and self.pairs and not values.is_option(self.pairs[0][0]) and (several or not rest):
             rest.append(self.pairs.pop(0)[0])
         if kind in _LISTS:
             return tuple(rest) or None
@@ -122,7 +120,3 @@ class _TableReader:
 
 def _switch(word: str) -> bool:
     return word.lower() not in {"false", "0", "off", "no"}
-
-
-def _is_option(word: str) -> bool:
-    return word.startswith("-") and word != "-" and _NUMBER.fullmatch(word) is None

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers.launch import Unreadable
-from sparkiac.importers.shell_words import script
+from sparkiac.importers.shell_words import split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,10 +112,9 @@ class _Filler:
 def _json_is_valid(text: str) -> bool:
     """Return whether each word that begins like JSON is valid JSON."""
     try:
-        commands = script(text).commands
+        words = split(text)
     except Unreadable:
         return False
-    words = [word for command in commands for word in command.words]
     return all(_is_json(part) for word in words for part in (word, word.partition("=")[2]) if _begins_json(part))
 
 

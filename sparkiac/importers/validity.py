@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from sparkiac.importers import redaction, values
-from sparkiac.importers.launch import Note
+from sparkiac.importers import values
+from sparkiac.importers.launch import Note, lost
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
@@ -32,12 +32,7 @@ def without_invalid(data: dict[str, Any], kind: str, line: int) -> tuple[dict[st
     notes: list[Note] = []
     for path in [*_not_portable(data, ())]:
         notes.append(
-            Note(
-                "lost",
-                line,
-                ".".join(map(str, path[:1])),
-                "it contains characters or a size that YAML files cannot hold",
-            )
+            lost(line, ".".join(map(str, path[:1])), "it contains characters or a size that YAML files cannot hold")
         )
         data = _without(data, path)
     for _ in range(_ROUNDS):
@@ -74,12 +69,7 @@ def _path_of(data: dict[str, Any], loc: tuple[int | str, ...]) -> Path:
 def _note(data: Any, path: Path, line: int) -> Note:  # noqa: ANN401  any plain data
     for part in path:
         data = data[part] if isinstance(data, dict) and part in data else ""
-    return Note(
-        "lost",
-        line,
-        redaction.redacted(f"{'.'.join(map(str, path))}: {data}"),
-        "an inventory cannot contain this value",
-    )
+    return lost(line, f"{'.'.join(map(str, path))}: {data}", "an inventory cannot contain this value")
 
 
 def _without(data: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ _NUMBER: Final = re.compile(r"[-+]?\d{1,18}(\.\d{0,18})?([eE][-+]?\d{1,2})?|[-+]
 _UNKNOWN: Final = re.compile(r"\$[A-Za-z_{(]|<[A-Za-z][\w ./-]*>|\{\{|^\{[A-Za-z_]\w*\}$")
 NOT_A_VARIABLE: Final = "not a variable with a one-line value"
 CALLERS_VALUE: Final = "the caller's environment sets its value, which is not in this file"
+_NEGATIVE: Final = re.compile(r"-[\d.]+")
 _MAX_DEPTH: Final = 8
 _MAX_LENGTH: Final = 60_000
 
@@ -32,6 +33,11 @@ def table(text: str) -> dict[str, str]:
 def is_unknown(word: str) -> bool:
     """Return whether a word is a variable of the caller or a placeholder, so that its value is unknown."""
     return _UNKNOWN.search(word) is not None and not word.lstrip().startswith(('{"', "{'", "[", "{%"))
+
+
+def is_option(word: str) -> bool:
+    """Return whether a word is an option, and not a value such as `-1` or `-` for standard input."""
+    return word.startswith("-") and word != "-" and _NEGATIVE.fullmatch(word) is None
 
 
 def environment(name: str, value: str) -> int | str | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.catalog import interfaces
 from sparkiac.engines.vllm_check import words as of_vllm
-from sparkiac.importers import redaction, values
-from sparkiac.importers.launch import CommandLine, Note, OptionValue
+from sparkiac.importers import values
+from sparkiac.importers.launch import CommandLine, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface, OptionSpec
     from sparkiac.engines.vllm_check.fault import Fault
 
-_NUMBER: Final = re.compile(r"-[\d.]+")
 _MAX_CORRECTIONS: Final = 30
 """Number of corrections after which the rest of a line is given up."""
 _TRUE: Final = frozenset({"true", "1", "yes"})
@@ -58,7 +57,7 @@ class _VllmReader:
             for fault in wrong:
                 self._correct(fault)
         else:
-            self.notes.append(Note("lost", self.pairs[0][1], "…", "the rest of the line cannot be read"))
+            self.notes.append(lost(self.pairs[0][1], "…", "the rest of the line cannot be read"))
             return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
         self._shortened(found.faults)
         for given in found.given:
@@ -81,7 +80,7 @@ class _VllmReader:
             self._correct_word(at, fault)
         if not places and self.pairs:
             word, line = self.pairs.pop()
-            self.notes.append(Note("lost", line, redaction.redacted(word), "this word cannot be read"))
+            self.notes.append(lost(line, word, "this word cannot be read"))
 
     def _means(self, word: str, option: str) -> bool:
         """Return whether a word spells an option, also abbreviated or with a dotted key."""
@@ -99,40 +98,38 @@ class _VllmReader:
             kept = value.lower() in _TRUE
             spelling = option.name if kept else next(iter(option.negative), None)
             self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
-            self.notes.append(
-                Note("corrected", line, word, f"a switch has no value; read as {'on' if kept else 'off'}")
-            )
+            self.notes.append(corrected(line, word, f"a switch has no value; read as {'on' if kept else 'off'}"))
         elif fault.said == "lacks its value" and not equals:
             del self.pairs[at]
-            self.notes.append(Note("lost", line, name, "its value is missing"))
+            self.notes.append(lost(line, name, "its value is missing"))
         else:
             del self.pairs[at]
-            self.notes.append(Note("lost", line, redaction.redacted(word), f"vLLM's parser rejects it: {fault.said}"))
+            self.notes.append(lost(line, word, f"vLLM's parser rejects it: {fault.said}"))
 
     def _stray(self, stray: str) -> None:
         """Drop words that belong to no option; the first one is the model if there is none yet."""
         places = [at for at, (word, _) in enumerate(self.pairs) if word == stray]
-        loose = [at for at in places if at and not _is_option(self.pairs[at - 1][0])]
+        loose = [at for at in places if at and not values.is_option(self.pairs[at - 1][0])]
         at = next(iter((*loose, *reversed(places))), len(self.pairs) - 1)
         end = at + 1
-        while end < len(self.pairs) and not _is_option(self.pairs[end][0]):
+        while end < len(self.pairs) and not values.is_option(self.pairs[end][0]):
             end += 1
         left = self.pairs[at:end]
         del self.pairs[at:end]
         if self.model is None:
             self.model = left.pop(0)[0]
         for word, line in left:
-            self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
+            self.notes.append(lost(line, word, "no option takes this word"))
 
     def _unknown(self, at: int) -> None:
         """Keep an option that the release does not have, with the words after it."""
         word, line = self.pairs[at]
         if self.interface.spellings.get(_name(word)[1:]) is not None:
             self.pairs[at] = (word[1:], line)
-            self.notes.append(Note("corrected", line, _name(word), f"vLLM's spelling is {_name(word)[1:]}"))
+            self.notes.append(corrected(line, _name(word), f"vLLM's spelling is {_name(word)[1:]}"))
             return
         end = at + 1
-        while end < len(self.pairs) and "=" not in word and not _is_option(self.pairs[end][0]):
+        while end < len(self.pairs) and "=" not in word and not values.is_option(self.pairs[end][0]):
             end += 1
         rest = tuple(each for each, _ in self.pairs[at + 1 : end])
         head, equals, value = word.partition("=")
@@ -141,13 +138,13 @@ class _VllmReader:
         if re.fullmatch(forms.OPTION, name):
             self._put(name, values.guessed((value,) if equals else rest), line, head)
         else:
-            self.notes.append(Note("lost", line, redaction.redacted(word), "not an option"))
+            self.notes.append(lost(line, word, "not an option"))
 
     def _shortened(self, faults: Sequence[Fault]) -> None:
         for fault in faults:
             if fault.kind == "short":
                 at = next((line for word, line in self.pairs if _name(word) == fault.option), 1)
-                self.notes.append(Note("corrected", at, fault.option, fault.said))
+                self.notes.append(corrected(at, fault.option, fault.said))
 
     def _take(self, option: OptionSpec, spelling: str, words: tuple[str, ...]) -> None:
         name = option.name.lstrip("-").replace("-", "_")
@@ -160,7 +157,7 @@ class _VllmReader:
     def _put(self, name: str, value: object, line: int, what: str) -> None:
         before = self.found.get(name)
         if before is not None and before.value != value:
-            self.notes.append(Note("corrected", before.line, before.what, f"overridden in line {line}"))
+            self.notes.append(corrected(before.line, before.what, f"overridden in line {line}"))
         self.found[name] = OptionValue(name, value, line, what)
 
     def _line(self, spelling: str) -> int:
@@ -176,7 +173,7 @@ class _VllmReader:
             return
         plain = [word for word, _ in self.pairs]
         for at in range(len(plain) - 1, -1, -1):
-            if _is_option(plain[at]):
+            if values.is_option(plain[at]):
                 continue
             if self._parsed([*plain[:at], *plain[at + 1 :]]) == found:
                 self._positional(*self.pairs[at])
@@ -184,7 +181,7 @@ class _VllmReader:
 
     def _positional(self, word: str, line: int) -> None:
         if "model" in self.found:
-            self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
+            self.notes.append(lost(line, word, "no option takes this word"))
         else:
             self.model = word
 
@@ -210,7 +207,3 @@ def _name(word: str) -> str:
     """Return the option that a word names, normalised as vLLM's parser does."""
     head = word.partition("=")[0].partition(".")[0]
     return head.replace("_", "-") if head.startswith("--") else head
-
-
-def _is_option(word: str) -> bool:
-    return word.startswith("-") and word != "-" and _NUMBER.fullmatch(word) is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from sparkiac.importers.launch import Note, Unreadable, check_characters
+from sparkiac.importers.launch import Note, Unreadable, check_characters, corrected, lost
 from sparkiac.source import syntax
 from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
@@ -84,7 +84,7 @@ class _Lenient(EventReader):
         here = (*path, key)
         if key in items and key != _MERGE:
             why = f"the key is already in line {self.keys[here].line}; the last value wins"
-            self.notes.append(Note("corrected", mark.line, f"{key}:", why))
+            self.notes.append(corrected(mark.line, f"{key}:", why))
             for known in (self.keys, self.values):
                 for each in [each for each in known if each[: len(here)] == here]:
                     del known[each]
@@ -108,7 +108,7 @@ class _Lenient(EventReader):
         return value
 
     def second(self, mark: Mark) -> None:
-        self.notes.append(Note("lost", mark.line, "---", "a second document starts here; only the first is read"))
+        self.notes.append(lost(mark.line, "---", "a second document starts here; only the first is read"))
 
     def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:  # noqa: ARG002  hints are for inventories
         raise Unreadable(message, line=mark.line, column=mark.column)

@@ -135,7 +135,7 @@ def test_notes_of_one_reason_are_told_once() -> None:
 def test_more_hosts_than_are_named_are_placeholders() -> None:
     launch = Launch(None, 1, NGC, None, ("vllm", "serve", "a/b", "--port", "8000"), nodes=3, host_network=True)
     entries = assemble.entries([("file", launch)], frozenset())
-    text = assemble.inventory(entries, "lab", [("spark-01", "10.0.0.1")]).text
+    text = assemble.inventory(entries, "lab", [("spark-01", "10.0.0.1")])
     assert [*loaded(text).hosts] == ["spark-01", "spark-02", "spark-03"]
     assert text.count("# fill in the machine's name and address") == 2
     assert text.count("# fill in the interface, RDMA device and address of the link") == 3
@@ -161,7 +161,7 @@ def test_what_no_inventory_can_say_is_lost_and_the_draft_stays_one() -> None:
 
 def test_the_revision_of_a_model_is_the_locks_to_pin() -> None:
     launch = Launch("x", 1, NGC, None, ("vllm", "serve", "a/b"), revision="release-2", host_network=True)
-    text = assemble.inventory(assemble.entries([("file", launch)], frozenset()), "lab", [("spark-01", "10.0.0.1")]).text
+    text = assemble.inventory(assemble.entries([("file", launch)], frozenset()), "lab", [("spark-01", "10.0.0.1")])
     assert loaded(text).revisions == {"a/b": "release-2"}
 
 

@@ -46,7 +46,7 @@ def imported(text: str, form: str = "shell", *, name: str = "file") -> Imported:
     entries = assemble.entries(launches, redaction.secret_values(text))
     draft = assemble.inventory(entries, "lab", HOSTS)
     report = imports.text(entries, (), Report(), colour=False)
-    return Imported(draft.text, tuple(entry for _, entry in entries), report)
+    return Imported(draft, tuple(entry for _, entry in entries), report)
 
 
 def loaded(text: str) -> Inventory:

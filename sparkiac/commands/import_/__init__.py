@@ -76,7 +76,7 @@ def _write(
 
     entries = found.entries
     first = entries[0][0] if entries else "imported"
-    text = assemble.inventory(entries, naming.slug(Path(first).stem, "imported"), hosts).text
+    text = assemble.inventory(entries, naming.slug(Path(first).stem, "imported"), hosts)
     report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
     if kind == "recipe":
         text = foreign.one_recipe(entries)

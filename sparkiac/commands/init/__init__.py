@@ -152,7 +152,7 @@ def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> st
     from sparkiac.importers import assemble
 
     draft = assemble.inventory(entries, fleet.name, [(host.name, host.address) for host in fleet.hosts])
-    return repository.from_draft(fleet, draft.text)
+    return repository.from_draft(fleet, draft)
 
 
 def _write(
