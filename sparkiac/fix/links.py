@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, newline, read
-from sparkiac.fix.placing import flow
+from sparkiac.fix.nodes import CannotEdit, YamlNode, column, find, line_end, line_start, read, with_lines
+from sparkiac.fix.placing import flow, into_brackets
 from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
@@ -38,14 +38,10 @@ def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) 
 def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
     """Add `fabric` after the last key of a host."""
     if host.style:
-        last = [*host.children.values()][-1].last
-        return f"{text[:last]}, fabric: {{links: {flow(links)}}}{text[last:]}"
-    first = next(iter(host.children.values())).first
-    indent = " " * (first - line_start(text, first))
+        return into_brackets(text, host, f"fabric: {{links: {flow(links)}}}")
+    indent = " " * column(text, host)
     lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
-    place, end = line_end(text, host.last), newline(text)
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
-    return before + "".join(f"{line}{end}" for line in lines) + text[place:]
+    return with_lines(text, line_end(text, host.last), lines)
 
 
 def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
@@ -55,8 +51,8 @@ def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, 
     if indent.strip(" "):
         message = "its links share a line with other values"
         raise CannotEdit(message)
-    lines = "".join(f"{line}{newline(text)}" for line in _block(links, comments, indent))
-    return text[:start] + lines + text[line_end(text, former.last) :]
+    cut = text[:start] + text[line_end(text, former.last) :]
+    return with_lines(cut, start, _block(links, comments, indent))
 
 
 def _block(links: Links, comments: Mapping[int, str], indent: str) -> Iterator[str]:

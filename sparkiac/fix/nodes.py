@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.source import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sparkiac.report import Mark, Path
     from sparkiac.source.document import Document
@@ -79,6 +79,19 @@ def line_end(text: str, offset: int) -> int:
 def newline(text: str) -> str:
     """Return the line break of a text, which added lines get too."""
     return "\r\n" if "\r\n" in text else "\n"
+
+
+def column(text: str, node: YamlNode) -> int:
+    """Return the column, from 0, of the keys of a mapping in blocks."""
+    first = next(iter(node.children.values())).first
+    return first - line_start(text, first)
+
+
+def with_lines(text: str, place: int, lines: Iterable[str]) -> str:
+    """Add lines at the start or at the end of a line."""
+    end = newline(text)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
+    return before + "".join(f"{line}{end}" for line in lines) + text[place:]
 
 
 class _Text(NamedTuple):

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, line_end, line_start
+from sparkiac.fix.nodes import CannotEdit, column, line_end, newline, with_lines
 from sparkiac.source.scalars import NULL, Ambiguous, resolve
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
     if node.kind != "mapping":
         message = "there is no mapping for its key"
         raise CannotEdit(message)
-    return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, step(text, root))
+    if node.style:
+        return into_brackets(text, node, _pair(keys, value))
+    added = with_lines(text, line_end(text, node.last), _lines(keys, value, column(text, node), step(text, root)))
+    return added if text.endswith("\n") else added.removesuffix(newline(text))
 
 
 def _replace(text: str, node: YamlNode, written: str) -> str:
@@ -50,36 +53,24 @@ def _replace(text: str, node: YamlNode, written: str) -> str:
     return f"{text[: node.start]} {written}{text[node.start :]}"
 
 
-def _into_brackets(text: str, node: YamlNode, keys: list[str], value: Scalar) -> str:
-    pair = _pair(keys, value)
+def into_brackets(text: str, node: YamlNode, pair: str) -> str:
+    """Add a pair to a mapping between brackets."""
     if not node.children:
         return text[: node.start + 1] + pair + text[node.start + 1 :]
     last = [*node.children.values()][-1].last
     return f"{text[:last]}, {pair}{text[last:]}"
 
 
-def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, width: int) -> str:
-    """Add lines after the last line of a mapping, which may end with a comment."""
-    column = _column(text, node)
-    place = line_end(text, node.last)
-    newline = "\r\n" if text[:place].endswith("\r\n") or ("\r\n" in text and place == len(text)) else "\n"
-    lines = [f"{' ' * (column + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
+def _lines(keys: list[str], value: Scalar, indent: int, width: int) -> list[str]:
+    lines = [f"{' ' * (indent + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
     lines[-1] += f" {scalar(value, '')}"
-    added = newline.join(lines)
-    if not text[:place].endswith("\n"):
-        return f"{text}{newline}{added}"
-    return f"{text[:place]}{added}{newline}{text[place:]}"
+    return lines
 
 
 def step(text: str, root: YamlNode) -> int:
     """Return the file's indentation: that of the first mapping below the top level."""
     inner = (child for child in root.children.values() if child.kind == "mapping" and not child.style)
-    return next((_column(text, child) for child in inner), _STEP)
-
-
-def _column(text: str, node: YamlNode) -> int:
-    first = next(iter(node.children.values())).first
-    return first - line_start(text, first)
+    return next((column(text, child) for child in inner), _STEP)
 
 
 def _pair(keys: list[str], value: Scalar) -> str:

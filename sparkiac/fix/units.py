@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, newline, read
-from sparkiac.fix.placing import flow, step
+from sparkiac.fix.nodes import CannotEdit, column, line_end, read, with_lines
+from sparkiac.fix.placing import flow, into_brackets, step
 from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def names(text: str, *kinds: str) -> list[str]:
 def with_entry(text: str, kind: str, name: str, values: Values) -> str:
     """Return the text with one more entry of a kind, such as `deployments`, below the others. Raises CannotEdit."""
     data, root = read(text)
-    node = root.children.get(kind)
+    node, width = root.children.get(kind), step(text, root)
     if node is None:
-        new = _appended(text, kind, _block(name, values, step(text, root), step(text, root), newline(text)))
+        new = with_lines(text, len(text), [f"{kind}:", *_lines(name, values, width, width)])
     elif node.style == "{":
-        new = _into_brackets(text, node, name, values)
+        new = into_brackets(text, node, f"{name}: {flow(values)}")
     elif node.kind == "mapping":
-        new = _below(text, node, name, values, step(text, root))
+        new = with_lines(text, line_end(text, node.last), _lines(name, values, column(text, node), width))
     else:
         message = f"{kind} has no value"
         raise CannotEdit(message)
@@ -51,28 +51,6 @@ def without_deployment(text: str, name: str) -> str:
     return as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
 
 
-def _appended(text: str, kind: str, block: str) -> str:
-    end = newline(text)
-    before = text if text.endswith("\n") else f"{text}{end}"
-    return f"{before}{kind}:{end}{block}"
-
-
-def _below(text: str, node: YamlNode, name: str, values: Values, width: int) -> str:
-    first = next(iter(node.children.values())).first
-    place = line_end(text, node.last)
-    end = newline(text)
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
-    return before + _block(name, values, first - line_start(text, first), width, end) + text[place:]
-
-
-def _block(name: str, values: Values, column: int, width: int, end: str) -> str:
-    indent = " " * column
-    lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {flow(value)}" for key, value in values.items())]
-    return "".join(f"{line}{end}" for line in lines)
-
-
-def _into_brackets(text: str, node: YamlNode, name: str, values: Values) -> str:
-    pairs = ", ".join(f"{key}: {flow(value)}" for key, value in values.items())
-    place = [*node.children.values()][-1].last if node.children else node.start + 1
-    comma = ", " if node.children else ""
-    return f"{text[:place]}{comma}{name}: {{{pairs}}}{text[place:]}"
+def _lines(name: str, values: Values, indent: int, width: int) -> list[str]:
+    inner = " " * (indent + width)
+    return [f"{' ' * indent}{name}:", *(f"{inner}{key}: {flow(value)}" for key, value in values.items())]
