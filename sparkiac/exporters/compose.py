@@ -24,14 +24,10 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     names = [each.host.name for each in nodes] if len(nodes) > 1 else [first.name]
     if len(nodes) > 1:
         notes += [f"on {name}: docker compose up --detach {name}" for name in names]
-    volume = node.compile_cache(first)
-    if volume is not None:
-        notes.append(
-            f"the volume {volume[0]} keeps compiled code: remove it when the image, the model or an option changes"
-        )
+    notes += node.cache_notes(first)
     services = {name: _service(each.container) for name, each in zip(names, nodes, strict=True)}
     data: dict[str, Any] = {"name": first.name, "services": services}
-    if volume is not None:
+    if (volume := node.compile_cache(first)) is not None:
         data["volumes"] = {volume[0]: {"name": volume[0]}}
     head = node.as_comments((*node.heading(first), *notes))
     return Exported(head + yamltext.dump(data), tuple(notes))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sparkiac.exporters.node import HostContainer
     from sparkiac.plan import Container
 
-_STALE: Final = "the volume {name} keeps compiled code: remove it when the image, the model or an option changes"
 _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
 """Ends a script of several commands, which must not be run as a whole."""
 
@@ -22,15 +21,13 @@ _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >
 def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Paths on the host are those of the inventory."""
     first = nodes[0].container
-    notes = [*node.notes(nodes), *node.weights(first)]
-    if (volume := node.compile_cache(first)) is not None:
-        notes.append(_STALE.format(name=volume[0]))
+    notes = (*node.notes(nodes), *node.weights(first), *node.cache_notes(first))
     head = node.as_comments((*node.heading(first), *notes))
     keys = "".join(f'export {name}="${{{name}:?must contain the key}}"\n' for name in node.secret_variables(first))
     if len(nodes) == 1:
-        return Exported(f"#!/bin/sh\n{head}set -eu\n{keys}{_command(first)}", tuple(notes))
+        return Exported(f"#!/bin/sh\n{head}set -eu\n{keys}{_command(first)}", notes)
     parts = [f"\n# On {each.host.name}, {each.host.address}:\n{keys}{_command(each.container)}" for each in nodes]
-    return Exported(f"#!/bin/sh\n{head}{_SEPARATE_HOSTS}{''.join(parts)}", tuple(notes))
+    return Exported(f"#!/bin/sh\n{head}{_SEPARATE_HOSTS}{''.join(parts)}", notes)
 
 
 def _command(container: Container) -> str:

@@ -157,6 +157,13 @@ def weights(container: Container) -> tuple[str, ...]:
     return tuple(f"weights: {store} must contain {each}" for each in (*cached, *plain))
 
 
+def cache_notes(container: Container) -> tuple[str, ...]:
+    """Return the note on the volume that keeps compiled code."""
+    volume = compile_cache(container)
+    stale = "keeps compiled code: remove it when the image, the model or an option changes"
+    return () if volume is None else (f"the volume {volume[0]} {stale}",)
+
+
 def as_comments(text: Iterable[str]) -> str:
     """Write lines as comments of a shell script or of YAML."""
     return "".join(f"# {line}\n" for line in text)
