@@ -79,11 +79,8 @@ def outdated(
     for pin in pins:
         files = {file: each for file, each in captured.items() if each.reference == pin.name}
         image = lock.images.get(pin.name)
-        if (
-            image is not None
-            and files
-            and not any({image.digest, image.config} & {*each.digests} for each in files.values())
-        ):
+        known = {digest for each in files.values() for digest in each.digests}
+        if image is not None and files and not known & {image.digest, image.config}:
             message = f"{', '.join(files)} was captured from another digest of {pin.name} and is ignored"
             hint = f"capture it again: sparkiac images capture {pin.name} --inventory {inventory}"
             yield _finding(_OUTDATED, pin, message, hint)._replace(severity=Severity.WARNING)

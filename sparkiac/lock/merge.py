@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.lock.required import Kind, RequiredPin
+    from sparkiac.source.document import Document
 
 LockEntry: TypeAlias = LockedImage | LockedModel | LockedFile
 Reason: TypeAlias = Literal["missing", "example", "incomplete", "revision", "commit", "digest", "upgrade"]
@@ -18,7 +19,8 @@ Key: TypeAlias = "tuple[Kind, str]"
 SECTIONS: Final[dict[Kind, str]] = {"image": "images", "model": "models", "file": "files"}
 """Kind → its key in the lock."""
 _TAG: Final = re.compile(r"[:@][^/]*$")
-_ORDER: Final = tuple(Lock.model_fields)
+ORDER: Final = tuple(Lock.model_fields)
+"""Keys of a lock in the order in which they are written."""
 _ALWAYS: Final = ("version", "images")
 
 
@@ -75,15 +77,20 @@ def merged(
 
     Other entries stay exactly as they are in `data`, the former lock. No entry of an example lock is kept.
     """
-    former = {} if data is None or data.get("example") else data
+    kept = {} if data is None or data.get("example") else data
     new: dict[str, Any] = {"version": 1, **{section: {} for section in SECTIONS.values()}}
     for pin in sorted(pins, key=lambda each: each.key):
         section, response = SECTIONS[pin.kind], responses.get(pin.key)
-        old = former.get(section, {}).get(pin.name, {})
+        old = kept.get(section, {}).get(pin.name, {})
         new[section][pin.name] = old if response is None else entry(_finished(response, pin, old))
-    for kept in ("builds", "sources"):  # other commands write these
-        new[kept] = dict(sorted(former.get(kept, {}).items()))
-    return {key: new[key] for key in _ORDER if new.get(key) or key in _ALWAYS}
+    for section in ("builds", "sources"):  # other commands write these
+        new[section] = dict(sorted(kept.get(section, {}).items()))
+    return {key: new[key] for key in ORDER if new.get(key) or key in _ALWAYS}
+
+
+def former(document: Document | None) -> dict[str, Any]:
+    """Return the data of a lock, or of an empty one if there is none."""
+    return {"version": 1, "images": {}} if document is None else cast("dict[str, Any]", document.data)
 
 
 def entry(response: LockEntry) -> dict[str, Any]:

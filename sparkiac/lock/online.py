@@ -61,15 +61,13 @@ class Comparison(NamedTuple):
 def by_name(lock: Lock | None, pins: Iterable[RequiredPin]) -> tuple[PinRequest, ...]:
     """Return a request for each locked pin, by its tag, branch or URL."""
     found = ((pin, locked_entry(lock, pin)) for pin in pins)
-    return tuple(PinRequest(_at_revision(pin, locked), "upgrade") for pin, locked in found if locked is not None)
+    return tuple(PinRequest(_at_revision(pin, locked), "upgrade") for pin, locked in found if locked)
 
 
 def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers) -> tuple[PinRequest, ...]:
     """Return a request at the pinned version for each name that refers to another version or to none."""
     found = ((pin, locked_entry(lock, pin)) for pin in pins)
-    return tuple(
-        _pinned(pin, locked) for pin, locked in found if locked is not None and _needs_second(pin, locked, named)
-    )
+    return tuple(_pinned(pin, locked) for pin, locked in found if locked and _needs_second(pin, locked, named))
 
 
 def compared(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers, pinned: Answers) -> Comparison:

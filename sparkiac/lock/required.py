@@ -102,7 +102,10 @@ def required(plan: Plan, resolved: Resolved) -> tuple[RequiredPin, ...]:
 
 def _pin(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved) -> RequiredPin:
     document = resolved.inventory.document
-    located = sorted(((_loc(document, resolved, use), _origin(resolved, use)) for use in uses), key=_by_location)
+    located = sorted(
+        ((_loc(document, resolved, use), _origin(resolved, use)) for use in uses),
+        key=lambda each: (each[0].file, each[0].mark.line, each[0].mark.column),
+    )
     first = uses[0]
     return RequiredPin(
         kind=first.kind,
@@ -117,11 +120,6 @@ def _pin(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved)
         files=tuple(sorted({use.file for use in uses}, key=str)) if first.kind == "model" else (),
         forms=tuple(sorted({use.form for use in uses if use.form is not None})),
     )
-
-
-def _by_location(located: tuple[Loc, Origin | None]) -> tuple[str, int, int]:
-    loc, _ = located
-    return loc.file, loc.mark.line, loc.mark.column
 
 
 def _loc(document: Document, resolved: Resolved, use: _Use) -> Loc:

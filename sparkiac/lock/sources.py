@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any
 
-from sparkiac.model.lock import Lock
+from sparkiac.lock.merge import ORDER, former
 from sparkiac.model.sources import LockedSource, RecipeSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.source.document import Document
-
-_EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
-_ORDER: Final = tuple(Lock.model_fields)
 
 
 def locked_source(source: RecipeSource, pin: str, files: Mapping[str, bytes]) -> LockedSource:
@@ -27,7 +24,6 @@ def locked_source(source: RecipeSource, pin: str, files: Mapping[str, bytes]) ->
 
 def with_sources(document: Document | None, sources: Mapping[str, LockedSource]) -> dict[str, Any]:
     """Return the data of the lock with exactly these sources."""
-    data = _EMPTY if document is None else cast("dict[str, Any]", document.data)
     entries = {name: sources[name].model_dump(exclude_defaults=True) for name in sorted(sources)}
-    new = {**data, "sources": entries}
-    return {key: new[key] for key in _ORDER if key in new and (key != "sources" or entries)}
+    new = {**former(document), "sources": entries}
+    return {key: new[key] for key in ORDER if key in new and (key != "sources" or entries)}

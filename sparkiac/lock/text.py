@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from sparkiac.lock.merge import former
 from sparkiac.render import yamltext
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ HEADER: Final = """\
 # Exact versions of images, models and files: written by `sparkiac lock`, read by `sparkiac generate`.
 # Pins move only with `sparkiac lock --upgrade`. Review the diff like code.
 """
-_EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
 _STEP: Final = "  "
 _SECTION: Final = 3
 """Levels of mappings in a section that have a line for each key: entries, their keys, and the keys below these."""
@@ -34,7 +34,7 @@ class _Block(NamedTuple):
 
 def with_record(document: Document | None, record: BuildRecord) -> dict[str, Any]:
     """Return the data of the lock with this record."""
-    data = _EMPTY if document is None else cast("dict[str, Any]", document.data)
+    data = former(document)
     builds = {**data.get("builds", {}), record.name: record.entry()}
     return {**data, "builds": dict(sorted(builds.items()))}
 
