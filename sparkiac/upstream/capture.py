@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
@@ -95,7 +94,7 @@ def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
     except FileNotFoundError:
         message = f"{'ssh' if source.host else words[0]} is not installed on this machine"
         raise CaptureError(message, "install it, or name a host that has the image with --host") from None
-    except subprocess.TimeoutExpired:
+    except ssh.TimedOut:
         message = f"no output from {source.image} on {source.machine} within {_TIMEOUT_S} s"
         raise CaptureError(message, "check what runs there: docker ps") from None
     if done.returncode:
@@ -103,7 +102,7 @@ def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
     return done.stdout
 
 
-def _error(done: subprocess.CompletedProcess[str], source: _Source) -> CaptureError:
+def _error(done: ssh.Completed, source: _Source) -> CaptureError:
     """Return the error for a command that failed."""
     output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
     if source.host and done.returncode == ssh.FAILED:

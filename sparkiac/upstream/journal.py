@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import Final
 
 from sparkiac.upstream import ssh
@@ -36,7 +35,7 @@ def read(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
     except FileNotFoundError:
         message = "ssh is not installed on this machine"
         raise JournalError(message) from None
-    except subprocess.TimeoutExpired:
+    except ssh.TimedOut:
         message = f"no response within {_TIMEOUT_S} s"
         raise JournalError(message) from None
     if done.returncode:

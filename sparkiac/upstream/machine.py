@@ -6,7 +6,6 @@ Nothing is installed on the machine or changed there.
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any, Final, NamedTuple
 
 from sparkiac.assets import directory
@@ -63,7 +62,7 @@ def inspect(target: str, *, store: str) -> Machine:
     except FileNotFoundError:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
         raise MachineError(message) from None
-    except subprocess.TimeoutExpired:
+    except ssh.TimedOut:
         message = f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`"
         raise MachineError(message) from None
     if done.returncode != 0:

@@ -52,11 +52,12 @@ def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[]
     pause between two batches would wait for a key after an interrupt. After an interrupt, wait for Ansible to end and
     raise KeyboardInterrupt. Raises MissingProgramError and OSError.
     """
+    options = ("-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(wanted.tree / wanted.playbook))
     reader, writer = os.pipe()
     try:
         with wanted.log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
-                (program(_PROGRAM), "-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(_path(wanted))),
+                (program(_PROGRAM), *options),
                 stdin=subprocess.DEVNULL if os.isatty(0) else None,
                 env=_environment(wanted.tree, writer),
                 stdout=output,
@@ -76,10 +77,6 @@ def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[]
         for each in (reader, writer):
             if each >= 0:
                 os.close(each)
-
-
-def _path(wanted: PlaybookRun) -> Path:
-    return wanted.tree / wanted.playbook
 
 
 def program(name: str) -> str:

@@ -24,11 +24,11 @@ _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 def run(
     target: str | None, words: Sequence[str], *, program: str, timeout_s: float, port: int | None = None
-) -> subprocess.CompletedProcess[str]:
+) -> Completed:
     """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine.
 
     Output that is not UTF-8 is replaced. Raises FileNotFoundError if this machine has no such command, and
-    subprocess.TimeoutExpired.
+    TimedOut.
     """
     ports = ("-p", str(port)) if port else ()
     command = (*_SSH, *ports, "--", target, shlex.join(words)) if target else tuple(words)
