@@ -82,7 +82,9 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
 
 
 def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
-    for key in data.keys() - _READ_AT_TOP:
+    for key in data:
+        if key in _READ_AT_TOP:
+            continue
         if key in {"volumes", "networks"}:
             yield corrected(document.line(key), key, "not needed: containers use paths of the host and published ports")
         elif not key.startswith("x-"):

@@ -145,6 +145,13 @@ def test_a_file_without_services_is_refused() -> None:
         compose.read("a: 1", name="x")
 
 
+def test_other_keys_at_the_top_are_noted_in_the_order_of_the_file() -> None:
+    keys = ["secrets", "configs", "include", "models", "networks", "volumes", "profiles", "hosts"]
+    text = "services: {a: {image: b}}\n" + "".join(f"{key}: {{}}\n" for key in keys)
+    [launch] = compose.read(text, name="compose.yaml")
+    assert [note.what for note in launch.notes] == keys
+
+
 def test_defaults_within_defaults_are_read() -> None:
     text = """\
     services:
