@@ -53,7 +53,6 @@ def _with_emptied(root: YamlNode, removed: set[Path]) -> set[Path]:
 
 
 def _blocks(text: str, kind: str, flags: Iterable[tuple[YamlNode, bool]]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of each removed value."""
     for child, is_removed in flags:
         if not is_removed:
             continue

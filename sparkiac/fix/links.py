@@ -45,7 +45,6 @@ def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str])
 
 
 def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
-    """Replace the lines of a list."""
     start = line_start(text, former.start)
     indent = text[start : former.start]
     if indent.strip(" "):

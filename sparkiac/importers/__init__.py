@@ -1,6 +1,6 @@
 """Files of other tools → a draft inventory, with a report of what was corrected or lost.
 
-Each format has a module with NAME, `recognise(text, name)` and `read(text, *, name)`, which returns launches.
+Each format has a module with `recognise(text, name)` and `read(text, *, name)`, which returns launches.
 Launches of all formats are converted to inventory terms in one place.
 """
 
@@ -31,8 +31,6 @@ FORMATS: Final = {
 
 class Importer(Protocol):
     """The interface of a format's module."""
-
-    NAME: str
 
     def recognise(self, text: str, name: str) -> bool:
         """Return whether a text is of this format."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines, placeholders
@@ -144,9 +144,8 @@ def recipe(file: str, entry: DraftEntry) -> str:
 
 def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     taken = {host for host, _ in hosts}
-    names = (f"spark-{place:02}" for place in range(1, 1000))
-    free = [name for name, _ in zip((each for each in names if each not in taken), range(number), strict=False)]
-    return [(name, placeholders.host(place)) for place, name in enumerate(free)]
+    free = (name for place in count(1) if (name := f"spark-{place:02}") not in taken)
+    return [(next(free), placeholders.host(place)) for place in range(number)]
 
 
 def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from sparkiac.importers.yamlread import Content
 
-NAME: Final = "compose"
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
 _HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
 _VARIABLE: Final = re.compile(

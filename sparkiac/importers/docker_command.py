@@ -10,7 +10,7 @@ from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch,
 from sparkiac.importers.shell_words import variable_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sparkiac.importers.shell_words import ShellCommand
 
@@ -19,6 +19,7 @@ _WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "i
 """Programs that run another program."""
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
 _MAX_WORDS: Final = 2000
+_READERS: Final = {"volume": docker_values.volume, "mount": docker_values.mount, "publish": docker_values.port}
 
 
 def launch(command: ShellCommand) -> Launch | None:
@@ -105,70 +106,69 @@ class _Options:
     def apply(self, option: DockerOption) -> None:
         """Apply one option, or note why it is not imported."""
         self.flags.add(option.name)
-        taker: Callable[[DockerOption], object] | None = getattr(self, f"_{option.name.replace('-', '_')}", None)
-        if taker is not None:
-            taker(option)
+        known = self._take(option)
         if REPLACED.get(option.name):
             self._note("corrected", option, REPLACED[option.name])
         elif option.name in docker_options.UNUSED:
             self._note("unused", option, docker_options.UNUSED[option.name])
-        elif taker is None and option.name not in REPLACED:
+        elif not known and option.name not in REPLACED:
             self._note("lost", option, NO_SETTING)
 
     def _note(self, kind: str, option: DockerOption, why: str) -> None:
         word = f"--{option.name}" if option.name in docker_options.FLAGS else f"--{option.name} {option.value}"
         self.notes.append(Note(kind, option.line, redaction.redacted(word), why))
 
-    def _name(self, option: DockerOption) -> None:
-        self.name = option.value
-
-    def _entrypoint(self, option: DockerOption) -> None:
-        self.entrypoint = (option.value,) if option.value else ()
+    def _take(self, option: DockerOption) -> bool:  # noqa: C901, PLR0912  one case for each option
+        """Store the value of an option. Return False for an option without a setting."""
+        value = option.value
+        match option.name:
+            case "name":
+                self.name = value
+            case "entrypoint":
+                self.entrypoint = (value,) if value else ()
+            case "env":
+                self._env(option)
+            case "volume" | "mount" | "publish":
+                self._add(_READERS[option.name](option.value, option.line))
+            case "device" if value.startswith(docker_options.GPU):
+                self.gpus = True
+            case "device":
+                self.devices.append(value)
+            case "gpus":
+                self.gpus = value not in {"", "0", "none"}
+            case "runtime":
+                self.gpus = self.gpus or value == "nvidia"
+            case "network":
+                self._network(option)
+            case "ipc":
+                self.ipc = value
+            case "shm-size":
+                self._shm_size(option)
+            case "ulimit":
+                self._ulimit(option)
+            case "stop-timeout" | "health-start-period":
+                if seconds := docker_values.seconds(value):
+                    self.timeouts.append(("stop_s" if option.name == "stop-timeout" else "ready_s", seconds))
+            case "user":
+                if value not in docker_options.ROOT:
+                    self._note("lost", option, "it runs as the user of its image")
+            case "env-file":
+                self._note("lost", option, ENV_FILE)
+            case name:
+                return name == "read-only"  # every container is read-only unless its recipe changes that
+        return True
 
     def _env(self, option: DockerOption) -> None:
         name, equals, value = option.value.partition("=")
         held = value if equals else self.exported.get(name)
         caller = held is not None and variable_name(held) is not None
-        self.env.append(
-            EnvVariable(name, None if caller and held in {f"${name}", f"${{{name}}}"} else held, option.line)
-        )
-
-    def _volume(self, option: DockerOption) -> None:
-        self._add(docker_values.volume(option.value, option.line))
-
-    def _mount(self, option: DockerOption) -> None:
-        self._add(docker_values.mount(option.value, option.line))
-
-    def _publish(self, option: DockerOption) -> None:
-        self._add(docker_values.port(option.value, option.line))
-
-    def _add(self, found: Volume | Port | Note) -> None:
-        if isinstance(found, Volume):
-            self.volumes.append(found)
-        elif isinstance(found, Port):
-            self.ports.append(found)
-        else:
-            self.notes.append(found)
-
-    def _device(self, option: DockerOption) -> None:
-        if option.value.startswith(docker_options.GPU):
-            self.gpus = True
-        else:
-            self.devices.append(option.value)
-
-    def _gpus(self, option: DockerOption) -> None:
-        self.gpus = option.value not in {"", "0", "none"}
-
-    def _runtime(self, option: DockerOption) -> None:
-        self.gpus = self.gpus or option.value == "nvidia"
+        passed = caller and held in {f"${name}", f"${{{name}}}"}
+        self.env.append(EnvVariable(name, None if passed else held, option.line))
 
     def _network(self, option: DockerOption) -> None:
         self.network = option.value
         if option.value not in {"host", "bridge", "default"}:
             self._note("lost", option, "containers reach one another by the addresses of their hosts")
-
-    def _ipc(self, option: DockerOption) -> None:
-        self.ipc = option.value
 
     def _shm_size(self, option: DockerOption) -> None:
         self.shm_size_bytes = docker_values.size_bytes(option.value)
@@ -182,20 +182,10 @@ class _Options:
         else:
             self.ulimits.append(found)
 
-    def _stop_timeout(self, option: DockerOption) -> None:
-        held = docker_values.seconds(option.value)
-        self.timeouts += [("stop_s", held)] if held else []
-
-    def _health_start_period(self, option: DockerOption) -> None:
-        held = docker_values.seconds(option.value)
-        self.timeouts += [("ready_s", held)] if held else []
-
-    def _read_only(self, _: DockerOption) -> None:
-        """Accept the option; every container is read-only unless its recipe changes that."""
-
-    def _user(self, option: DockerOption) -> None:
-        if option.value not in docker_options.ROOT:
-            self._note("lost", option, "it runs as the user of its image")
-
-    def _env_file(self, option: DockerOption) -> None:
-        self._note("lost", option, ENV_FILE)
+    def _add(self, found: Volume | Port | Note) -> None:
+        if isinstance(found, Volume):
+            self.volumes.append(found)
+        elif isinstance(found, Port):
+            self.ports.append(found)
+        else:
+            self.notes.append(found)

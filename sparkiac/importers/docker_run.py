@@ -10,7 +10,6 @@ from sparkiac.importers import shell
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
 
-NAME: Final = "docker-run"
 _BEGINS: Final = re.compile(
     r"\s*(?:[$#>] )?(?:sudo (?:-\w+ ){0,5})?(?:\S{0,200}/)?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\b"
 )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sparkiac.importers.recipe import RecipeCommand
 
-NAME: Final = "eugr"
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _FIRST_VERSION: Final = re.compile(
     r"""^["']?recipe_version["']?[ \t]*:[ \t]*["']?1["']?[ \t]*(#.*)?\r?$""", re.MULTILINE
@@ -90,7 +89,6 @@ def _version(file: RecipeFile) -> None:
 
 
 def _for_one_machine(file: RecipeFile, defaults: dict[str, object]) -> dict[str, object]:
-    """Return the settings for one machine."""
     size = positive_int(defaults.get("tensor_parallel"))
     if size is None or size == 1:
         return defaults

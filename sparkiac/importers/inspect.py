@@ -13,7 +13,6 @@ from sparkiac.source.text import FORBIDDEN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME: Final = "inspect"
 _BEGINS: Final = re.compile(r"\s*[\[{]")
 _SET_BY_IMAGES: Final = re.compile(
     r"PATH|LD_LIBRARY_PATH|LIBRARY_PATH|HOSTNAME|HOME|LANG|LC_ALL|TERM|SHLVL|DEBIAN_FRONTEND|PYTHON.*|PIP_.*|UV_.*|NV_.*"

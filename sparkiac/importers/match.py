@@ -229,7 +229,6 @@ def _is_provided(path: str, recipe_values: Mapping[Path, Any]) -> bool:
 
 
 def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:
-    """Return whether a value is equivalent to the recipe's."""
     if path not in leaves:
         return False
     current = leaves[path][0]

@@ -43,7 +43,6 @@ def read(launch: Launch) -> ServiceLaunch:
 
 
 def _port_in_command(argv: tuple[str, ...]) -> int | None:
-    """Return the port that a command sets."""
     found = (word for before, word in pairwise(argv) if before == "--port")
     text = next(found, "")
     return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None

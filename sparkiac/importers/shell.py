@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
     from sparkiac.importers.shell_parts import HereDocument
 
-NAME: Final = "shell"
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{SERVERS})")
 

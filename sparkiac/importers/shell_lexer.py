@@ -106,7 +106,6 @@ class _Lexer(Cursor):
         self.documents = []
 
     def _piece(self, character: str) -> None:
-        """Read one piece of a word."""
         if self.parts is None:
             self.start = self.line
         if character == "\\":

@@ -219,7 +219,6 @@ class _Expander:
         return self._replacement(part)
 
     def _replacement(self, part: WordPart) -> Value:
-        """Expand the text that replaces a variable."""
         bare = '"' not in part.other and "'" not in part.other
         try:
             found, _ = simple_commands(f': "{part.other}"' if part.quoted and bare else f": {part.other}")

@@ -21,7 +21,6 @@ from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-NAME: Final = "sparkrun"
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _SPARKRUN_KEYS: Final = frozenset(
     {"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"}
@@ -113,7 +112,6 @@ def _runtime(file: RecipeFile) -> str:
 def _filled(
     file: RecipeFile, command: str, runtime: Runtime | None, settings: Mapping[str, object], model: str | None
 ) -> RecipeCommand:
-    """Fill the defaults into the command."""
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
     values = {key: str(value) for key, value in named.items() if value is not None}
     values |= {key: _collapsed(value) for key, value in recipe.as_text(settings).items()}

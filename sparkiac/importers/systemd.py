@@ -27,7 +27,6 @@ from sparkiac.importers.shell_words import ShellCommand, script
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME: Final = "systemd"
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
 _STARTS: Final = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\[([A-Za-z-]+)\]")
@@ -218,7 +217,6 @@ def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[str, int]]
 
 
 def _note_others(unit: list[_Setting], notes: list[Note]) -> None:
-    """Note all other settings."""
     read_keys = {*_TIMES, "Environment", "EnvironmentFile", "Description"}
     first = True
     for setting in unit:

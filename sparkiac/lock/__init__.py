@@ -7,14 +7,13 @@ from sparkiac.lock.changes import FileChanges, PinChange, ValueChange, changes
 from sparkiac.lock.findings import conflicts, different, only_silence, outdated, refused, stale, unbuilt
 from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, merged, requests, unused
 from sparkiac.lock.online import Answers, Comparison, Difference, Failure, by_name, by_pin, compared
-from sparkiac.lock.record import BuildRecord, RecordError, read
+from sparkiac.lock.record import RecordError, read
 from sparkiac.lock.required import RequiredPin, required
 from sparkiac.lock.sources import locked_source, with_sources
 from sparkiac.lock.text import patched, whole, with_record
 
 __all__ = [
     "Answers",
-    "BuildRecord",
     "Comparison",
     "Difference",
     "Failure",

@@ -88,7 +88,6 @@ def _inspected(text: str) -> tuple[list[str], str]:
 
 
 def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
-    """Run a command on the machine and return its output."""
     try:
         done = ssh.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
@@ -103,7 +102,6 @@ def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
 
 
 def _error(done: ssh.Completed, source: _Source) -> CaptureError:
-    """Return the error for a command that failed."""
     output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
     if source.host and done.returncode == ssh.FAILED:
         return CaptureError(f"no connection to {machine}: {output}", "set up ssh so that it asks for no password")

@@ -135,7 +135,6 @@ def _body(response: HTTPResponse, request: ServerRequest) -> bytes:
 
 
 def _reason(body: bytes) -> str:
-    """Return the message of an error response."""
     text = body.decode(errors="replace")
     try:
         data = json.loads(text)

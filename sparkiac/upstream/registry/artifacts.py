@@ -70,7 +70,6 @@ def _title(layer: Descriptor) -> str:
 
 
 def _files(reference: ImageReference, layer: Descriptor, client: RegistryClient) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the YAML files of a layer."""
     raw = client.blob(reference, layer.digest)
     if len(raw) != layer.size:
         raise _refused(reference, f"layer {layer.digest} has {len(raw)} bytes; the manifest names {layer.size}")
