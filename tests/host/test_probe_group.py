@@ -106,6 +106,15 @@ def test_a_connection_while_the_group_forms_is_not_recorded(watch: Ask, group: G
     assert group.signals == []
 
 
+def test_a_connection_that_one_check_saw_fails_every_later_check(watch: Ask, group: Group) -> None:
+    """Four in a row make the container unhealthy, and the watchdog of its unit ends it."""
+    group.has(worker(50_000))
+    assert watch(None, **WORKER) == (0, "")
+    group.has()
+    assert [watch(None, **WORKER) for _ in range(4)] == [(1, f"no connection to the leader's store at {STORE}\n")] * 4
+    assert group.signals == []
+
+
 def test_the_connections_of_a_single_host_are_not_watched(service: Service, watch: Ask, group: Group) -> None:
     group.has(leader(12, 50_000))
     watch(service.url)
