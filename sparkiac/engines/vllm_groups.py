@@ -29,10 +29,9 @@ _RAY_PORTS: Final = {
     "max_worker_port": 29599,
 }
 """Ports of the Ray processes of each host; Ray would choose free ones, which no filter can name."""
-_RAY_CLIENT_PORT: Final = 10001
-"""Port for remote Ray clients, which the head node opens if the image contains Ray's client; vLLM does not use it."""
-_RAY_AUTOSCALER_PORT: Final = 44217
-"""Port at which the head node exports metrics of Ray's autoscaler, on all addresses."""
+_RAY_HEAD_PORTS: Final = ("10001", "44217", "44227")
+"""Ports that the head opens on all addresses if the image contains what they need: remote Ray clients, the metrics of
+the autoscaler and those of the dashboard, also if that is off. vLLM uses none of them."""
 _OBJECT_STORE_BYTES: Final = 1 << 30
 """Ray would take 30 % of the memory. vLLM passes only small messages through it."""
 _JOIN: Final = ("python3", "/run/sparkiac/lib/ray_group.py")
@@ -82,9 +81,10 @@ def _ray(member: Member, divided: dict[str, int]) -> Part:
     ray = ("ray", "start", *role, f"--node-ip-address={own}", *_RAY_LIMITS, *ports, "--disable-usage-stats")
     single = tuple(str(number) for name, number in named.items() if not name.endswith("worker_port"))
     workers = f"{named['min_worker_port']}-{named['max_worker_port']}"
-    heads = (str(port), str(_RAY_CLIENT_PORT), str(_RAY_AUTOSCALER_PORT)) if member.leads else ()
-    words = ("nodes", str(member.size)) if member.leads else ("head",)
-    wait = (*_JOIN, *words, store)
+    heads = (str(port), *_RAY_HEAD_PORTS) if member.leads else ()
+    # The head opens its store a while before its node has joined; a worker that starts between the two fails.
+    joined = f"{member.addresses[0]}:{named['node_manager_port']}"
+    wait = (*_JOIN, *(("nodes", str(member.size), store) if member.leads else ("head", store, joined)))
     return Part(
         options=divided | {"distributed_executor_backend": "ray"},
         before=(ray, wait) if member.leads else (wait,),

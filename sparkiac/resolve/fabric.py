@@ -269,6 +269,15 @@ TABLE: Final = (
         "docs.ray.io, Configuring Logging",
         _RAY,
     ),
+    Decision(
+        ("env", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"),
+        _always(0),
+        "always",
+        "0",
+        "a worker of Ray 2.60 otherwise waits 30 s at its end for actors to move or for the head, which has often gone",
+        "Ray, _private/node.py",
+        _RAY,
+    ),
 )
 """In the order of docs/cluster.md. `preflight` looks up what only the host knows, each time a node starts:
 NCCL_IB_GID_INDEX, and in a mesh the interface of the host's address for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME."""

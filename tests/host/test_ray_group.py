@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -32,21 +33,21 @@ def module() -> ModuleType:
     return load("ray_group.py")
 
 
-def test_a_worker_waits_until_the_head_accepts_connections(
+def test_a_worker_waits_until_the_head_accepts_connections_at_all_ports(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    servers = []
+    with contextlib.ExitStack() as free:
+        ports = [free.enter_context(create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(2)]
+    left = list(ports)
 
-    def appear(_seconds: float) -> None:
-        servers.append(create_server(("127.0.0.1", port)))
-
-    monkeypatch.setattr(module.time, "sleep", appear)
-    assert module.main(["head", f"127.0.0.1:{port}"]) == 0
-    assert len(servers) == 1
-    assert capsys.readouterr().out == f"ray_group: waiting for the head at 127.0.0.1:{port}\n"
-    servers[0].close()
+    with contextlib.ExitStack() as servers:
+        monkeypatch.setattr(
+            module.time, "sleep", lambda _: servers.enter_context(create_server(("127.0.0.1", left.pop())))
+        )
+        words = [f"127.0.0.1:{port}" for port in ports]
+        assert module.main(["head", *words]) == 0
+    assert left == []
+    assert capsys.readouterr().out == f"ray_group: waiting for the head at {', '.join(words)}\n"
 
 
 def test_the_head_waits_for_all_nodes_that_are_alive(
@@ -105,7 +106,7 @@ def test_a_real_head_and_worker_join_with_the_rendered_commands(hosts: Nodes) ->
     }
     joins = worker.argv[worker.argv.index("ray") :]
     working = hosts.start("b", *worker.command.pre_start, joins, variables={**worker.command.env, **config})
-    hosts.wait("b", "waiting for the head at 192.168.177.12:29501")
+    hosts.wait("b", "waiting for the head at 192.168.177.12:29501, 192.168.177.12:29502")
     leading = hosts.start("a", *head.command.pre_start, ("sleep", "600"), variables={**head.command.env, **config})
     hosts.wait("a", "2 of 2 nodes have joined: 192.168.177.11, 192.168.177.12")
     assert working.poll() is None

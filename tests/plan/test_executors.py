@@ -45,7 +45,9 @@ def test_a_head_starts_ray_waits_for_all_nodes_and_then_starts_vllm() -> None:
 
 def test_a_worker_of_ray_runs_ray_instead_of_the_image_s_vllm() -> None:
     _, worker = nodes(RAY)
-    assert worker.command.pre_start == (("python3", "/run/sparkiac/lib/ray_group.py", "head", "192.168.177.12:29501"),)
+    assert worker.command.pre_start == (
+        ("python3", "/run/sparkiac/lib/ray_group.py", "head", "192.168.177.12:29501", "192.168.177.12:29502"),
+    )
     assert worker.argv[:3] == ("ray", "start", "--address=192.168.177.12:29501")
     assert worker.argv[-1] == "--block"
     assert "--node-ip-address=192.168.177.11" in worker.argv
@@ -196,12 +198,8 @@ def test_groups_on_the_same_hosts_have_different_ports_of_every_executor() -> No
     entries = [text.replace("PORT", str(8000 + n)) for n, text in enumerate([_MP, _RAY, _RAY, _SGLANG, _LLAMA, _LLAMA])]
     found = together(*(f"{name}: {text}" for name, text in zip("fedcba", entries, strict=True)))
     for host in ("spark-01", "spark-02"):
-        ports = [
-            port
-            for name in "fedcba"
-            for _, port in found[f"{host}/{name}"].network.opened
-            if port not in {"10001", "44217"}
-        ]
+        opened = [port for name in "fedcba" for _, port in found[f"{host}/{name}"].network.opened]
+        ports = [port for port in opened if port not in {"10001", "44217", "44227"}]
         assert len(ports) == len({*ports})
     assert "--master-port=29501" in found["spark-01/f"].argv
     assert [found[f"spark-01/{name}"].server.store for name in "fedc"] == [

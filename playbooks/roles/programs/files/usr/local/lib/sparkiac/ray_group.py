@@ -1,6 +1,6 @@
 """Wait in the container of a node until its group can start on Ray. Needs Ray, and Python 3.8 or newer.
 
-ray_group.py head HOST:PORT          a worker waits for the head; Ray itself gives up after some seconds
+ray_group.py head HOST:PORT…         a worker waits for all ports of the head; Ray itself gives up after some seconds
 ray_group.py nodes COUNT HOST:PORT   the head waits until COUNT nodes have joined; then vLLM may start
 
 vLLM copies the variables of NCCL from the head to all nodes, but interfaces and RDMA devices have other names there.
@@ -36,10 +36,10 @@ def reached(address: str) -> bool:
     return True
 
 
-def wait_for_head(address: str) -> None:
-    """Wait until the head accepts connections."""
-    say(f"waiting for the head at {address}")
-    while not reached(address):
+def wait_for_head(addresses: list[str]) -> None:
+    """Wait until the head accepts connections at all addresses."""
+    say(f"waiting for the head at {', '.join(addresses)}")
+    while not all(map(reached, addresses)):
         time.sleep(STEP_S)
 
 
@@ -76,8 +76,8 @@ def say(text: str) -> None:
 
 def main(argv: list[str]) -> int:
     """Wait, and return the exit status."""
-    if len(argv) == 2 and argv[0] == "head":  # noqa: PLR2004
-        wait_for_head(argv[1])
+    if len(argv) > 1 and argv[0] == "head":
+        wait_for_head(argv[1:])
         return 0
     if len(argv) == 3 and argv[0] == "nodes" and argv[1].isdigit():  # noqa: PLR2004
         wait_for_nodes(int(argv[1]), argv[2])
