@@ -38,10 +38,14 @@ VERIFIED: Final = {
         "tests/e2e/test_group.py::test_the_first_apply_forms_the_group",
         "tests/e2e/test_group.py::test_both_hosts_switch_together",
     ),
-    "groups with Ray and llama.cpp": (
-        "tests/host/test_ray_group.py::test_a_real_head_and_worker_join_with_the_rendered_commands",
-        "tests/real/test_llama_rpc.py::test_a_leader_waits_uses_its_worker_and_notices_its_end",
+    "groups with Ray": (
+        "tests/e2e/test_ray_group.py::test_the_first_apply_forms_the_group",
+        "tests/e2e/test_ray_group.py::test_only_the_other_node_reaches_the_ports_of_ray",
+        "tests/e2e/test_ray_group.py::test_when_a_container_is_killed_both_nodes_start_again",
+        "tests/e2e/test_ray_group.py::test_when_a_host_reboots_the_group_comes_back",
+        "tests/e2e/test_ray_group.py::test_a_switch_ends_with_one_generation_on_both",
     ),
+    "groups with llama.cpp": ("tests/real/test_llama_rpc.py::test_a_leader_waits_uses_its_worker_and_notices_its_end",),
     "groups with SGLang": ("tests/engines/test_sglang.py::test_the_words_in_order",),
     "links, netplan": (
         "tests/render/test_netplan.py::test_netplan_accepts_every_file",

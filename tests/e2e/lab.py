@@ -82,16 +82,19 @@ class Lab:
             assert here in text
             text = text.replace(here, there)
         self.inventory.write_text(text)
-        images = {
-            reference: {"digest": self.bed.push(repository, entrypoint=entrypoint), "entrypoint": list(entrypoint)}
-            for reference, (repository, entrypoint) in IMAGES.items()
-        }
-        lock: dict[str, Any] = {"version": 1, "images": images}
+        lock: dict[str, Any] = {"version": 1, "images": self.push_images()}
         plan = checked(self.inventory.read_text(), locked=json.dumps(lock), allow_unlocked=True).plan
         assert plan is not None
         lock["models"] = {name: {"commit": COMMIT} for name in repositories(plan)}
         self.inventory.with_name("lab.lock.yaml").write_text(json.dumps(lock))
         (self.folder / "secrets.json").write_text(json.dumps({"sparkiac_secrets": {"vllm_api_key": KEY}}))
+
+    def push_images(self) -> dict[str, dict[str, object]]:
+        """Push the images, and return what the lock records of them."""
+        return {
+            reference: {"digest": self.bed.push(repository, entrypoint=entrypoint), "entrypoint": list(entrypoint)}
+            for reference, (repository, entrypoint) in IMAGES.items()
+        }
 
     def stage(self) -> None:
         """Put repositories without weights into each host's model store: the stand-in reads none."""

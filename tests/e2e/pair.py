@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import KEY, Lab
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e.bed import Bed
 
 HOSTS = ("spark-01", "spark-02")
 MODEL = "RedHatAI/Qwen3.6-35B-A3B-NVFP4"
@@ -23,6 +17,12 @@ LENGTH = "--max-model-len="
 class Pair(Lab):
     """The group `qwen36` of both hosts. What a rank serves is told by the longest text that it takes."""
 
+    settings = (
+        "timeouts: {ready_s: 90, drain_s: 0, stop_s: 60}",
+        "set: {max_model_len: 32768}",
+        "allow: [{code: MN002, reason: the bed has no RDMA}]",
+    )
+
     def prepare(self) -> None:
         """Write and generate it, and fill the model stores."""
         self.write()
@@ -32,12 +32,7 @@ class Pair(Lab):
         for host in self.bed.hosts.values():
             link = f"{{interface: {host.fabric_interface}, address: {host.fabric_address}/24}}"
             text = text.replace(f"  {host.name}:\n", f"  {host.name}:\n    fabric: {{links: [{link}]}}\n", 1)
-        settings = (
-            "timeouts: {ready_s: 90, drain_s: 0, stop_s: 60}",
-            "set: {max_model_len: 32768}",
-            "allow: [{code: MN002, reason: the bed has no RDMA}]",
-        )
-        lines = "".join(f"    {line}\n" for line in settings)
+        lines = "".join(f"    {line}\n" for line in self.settings)
         self.inventory.write_text(text.replace("    hosts: spark-01\n", f"    hosts: [spark-01, spark-02]\n{lines}"))
         self.generate()
         self.stage()
@@ -80,10 +75,24 @@ def length_of(argv: list[str]) -> int:
     return next(int(word.removeprefix(LENGTH)) for word in argv if word.startswith(LENGTH))
 
 
-def applied(bed: Bed, folder: Path) -> Pair:
+def applied(found: Pair) -> Pair:
     """Return the group, applied."""
-    found = Pair(bed, folder)
     found.prepare()
     recap = found.apply()
     assert recap.code == 0, recap.output
     return found
+
+
+def container(pair: Pair, host: str) -> str:
+    """Return the ID of the container of a host's node, or nothing if there is none."""
+    return pair.bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNIT}-server", root=True).stdout.strip()
+
+
+def containers(pair: Pair) -> list[str]:
+    """Return the containers of the nodes."""
+    return [container(pair, host) for host in HOSTS]
+
+
+def journal(pair: Pair, host: str) -> str:
+    """Return what the main process of the unit has logged since the boot."""
+    return pair.bed.ssh(host, f"journalctl --boot --output=cat --unit={UNIT}", root=True).stdout

@@ -6,20 +6,30 @@ While a fault is injected, the processes of the ranks are watched: no two of the
 from __future__ import annotations
 
 import random
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.bed.shell import BedError, wait_for
-from tests.e2e.pair import HOSTS, LENGTH, MODEL, STATUS, UNIT, Pair, applied, length_of
+from tests.e2e.pair import (
+    HOSTS,
+    LENGTH,
+    MODEL,
+    STATUS,
+    UNIT,
+    Pair,
+    applied,
+    container,
+    containers,
+    journal,
+    length_of,
+)
+from tests.e2e.watch import Watch
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tests.e2e.bed import Bed
 
 FAULTS = ("switch program", "power", "power of both", "link", "link for long")
@@ -28,39 +38,6 @@ NORMAL = (1, 3)
 """Seeds of the faults that run with the normal tests."""
 SLOW_STOP = "STANDIN_STOP_SECONDS: '11'"
 """A real headless rank took 11 s to stop."""
-
-
-class Watch:
-    """A thread that looks at the ranks of both hosts all the time, without asking the hosts."""
-
-    def __init__(self, bed: Bed) -> None:
-        """Look at nothing yet."""
-        self.bed = bed
-        self.mixed: list[dict[str, set[int]]] = []
-        self.seen: set[int] = set()
-        self.looks = 0
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        self.thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End."""
-        self.over.set()
-        self.thread.join()
-
-    def _watch(self) -> None:
-        while not self.over.wait(0.1):
-            found = ranks(self.bed)
-            lengths = {length for each in found.values() for length in each}
-            self.looks, self.seen = self.looks + 1, self.seen | lengths
-            if len(lengths) > 1:
-                self.mixed.append(found)
 
 
 def ranks(bed: Bed) -> dict[str, set[int]]:
@@ -81,11 +58,7 @@ def ranks(bed: Bed) -> dict[str, set[int]]:
 @pytest.fixture(scope="module")
 def pair(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """Return the group, applied: it serves."""
-    return applied(bed, tmp_path_factory.mktemp("pair"))
-
-
-def container(pair: Pair, host: str) -> str:
-    return pair.bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNIT}-server", root=True).stdout.strip()
+    return applied(Pair(bed, tmp_path_factory.mktemp("pair")))
 
 
 def unchanged(pair: Pair) -> None:
@@ -118,7 +91,7 @@ def test_a_part_of_the_group_is_refused(pair: Pair) -> None:
 
 def test_both_hosts_switch_together(pair: Pair) -> None:
     pair.want(16384)
-    with Watch(pair.bed) as watch:
+    with Watch(pair.bed, ranks) as watch:
         recap = pair.apply()
     assert recap.code == 0, recap.output
     assert pair.lengths() == {16384}
@@ -130,7 +103,7 @@ def test_both_hosts_switch_together(pair: Pair) -> None:
 def test_a_bad_version_goes_back_on_both_hosts(pair: Pair) -> None:
     before, old = pair.states(), pair.lengths()
     pair.want(8192, "STANDIN_BEHAVIOUR: garbage")
-    with Watch(pair.bed) as watch:
+    with Watch(pair.bed, ranks) as watch:
         recap = pair.apply()
     assert recap.code == 2, recap.output
     assert "one token repeated" in " ".join(recap.output.split()), recap.output
@@ -160,7 +133,7 @@ def test_a_fault_during_an_apply_never_mixes_generations(pair: Pair, fault: str,
     [old] = pair.lengths()
     new = old - 1024
     pair.want(new)
-    with Watch(pair.bed) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
+    with Watch(pair.bed, ranks) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
         output = pool.submit(process.communicate)
         wait_for(lambda: switching(pair) or output.done(), "the switch", timeout=300)
         time.sleep(seconds)
@@ -198,7 +171,7 @@ def test_a_fault_during_a_switch_never_mixes_generations(
     [old] = pair.lengths()
     [new] = both.keys() - {old}
     began = time.monotonic()
-    with Watch(pair.bed) as watch:
+    with Watch(pair.bed, ranks) as watch:
         for host in HOSTS:
             start(pair, host, both[new][host], f"seed{seed}")
         wait_for(lambda: switching(pair), "the switch", timeout=120)
@@ -287,10 +260,6 @@ def new(pair: Pair, host: str, before: dict[str, str]) -> bool:
     return container(pair, host) not in {"", before[host]}
 
 
-def containers(pair: Pair) -> list[str]:
-    return [container(pair, host) for host in HOSTS]
-
-
 @pytest.mark.deep
 def test_ranks_of_different_generations_form_no_group_after_a_boot(pair: Pair) -> None:
     """The disk of one host is restored from a backup: no rank starts, the hosts are named, and an apply heals it."""
@@ -300,7 +269,7 @@ def test_ranks_of_different_generations_form_no_group_after_a_boot(pair: Pair) -
     pair.want(old - 512)
     assert pair.apply().code == 0
     pair.bed.ssh("spark-02", "tar --extract --file /root/backup.tar --directory /; sync", root=True)
-    with Watch(pair.bed) as watch:
+    with Watch(pair.bed, ranks) as watch:
         pair.bed.cut_power("spark-02")
         pair.bed.power_on("spark-02", wait=True)
         wait_for(lambda: all("starts version" in journal(pair, host) for host in HOSTS), "a refusal", timeout=300)
@@ -313,17 +282,12 @@ def test_ranks_of_different_generations_form_no_group_after_a_boot(pair: Pair) -
     assert pair.lengths() == {old - 512}
 
 
-def journal(pair: Pair, host: str) -> str:
-    """Return what the main process of the unit has logged since the boot."""
-    return pair.bed.ssh(host, f"journalctl --boot --output=cat --unit={UNIT}", root=True).stdout
-
-
 @pytest.mark.deep
 def test_a_rank_that_stops_slowly_has_stopped_before_the_other_goes_back(pair: Pair) -> None:
     """The link is cut for good while the new generation loads; stopping a rank takes longer than noticing that."""
     old = pair.lengths()
     pair.want(2048, "STANDIN_LOAD_SECONDS: '20', STANDIN_STOP_SECONDS: '25'")
-    with Watch(pair.bed) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
+    with Watch(pair.bed, ranks) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
         output = pool.submit(process.communicate)
         try:
             wait_for(lambda: ranks(pair.bed) == {host: {2048} for host in HOSTS}, "both new ranks", timeout=300)

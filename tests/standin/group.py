@@ -12,6 +12,8 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+import ray_workers
+
 if TYPE_CHECKING:
     import argparse
 
@@ -21,7 +23,9 @@ KEPT: list[socket.socket] = []
 
 
 def meet(args: argparse.Namespace, argv: list[str]) -> dict[str, list[str]]:
-    """Wait for the other ranks; return the command line of each rank, by its number."""
+    """Wait for the other ranks; return the command line of each rank, by its number. On Ray, what its worker is."""
+    if args.distributed_executor_backend == "ray":
+        return ray_workers.place((args.tensor_parallel_size or 1) * (args.pipeline_parallel_size or 1))
     count, rank = args.nnodes or 1, args.node_rank or 0
     if count == 1:
         return {}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import answers
 import arguments
+import ray_workers
 from metrics import Metrics
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._error(404, f"The model `{model}` does not exist.", kind="NotFoundError", param="model")
                 return
             tool = self._tool(request) if chat else None
+            ray_workers.step()
             answer = answers.Answer(self.engine, request, chat=chat, tool=tool)
         except (answers.BadRequestError, ValueError, TypeError, KeyError, AttributeError) as error:
             self._error(400, str(error), kind="BadRequestError")

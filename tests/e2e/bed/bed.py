@@ -174,6 +174,16 @@ class Bed:
         layout = images.layout(entrypoint=list(entrypoint), version=version, files=files)
         return registry.push(self._network, layout, repository, tag)
 
+    def push_with_ray(self, repository: str, *, tag: str) -> str:
+        """Push the engine stand-in in an image that contains real Ray; return the digest of its index."""
+        layout = images.layout(entrypoint=list(images.SERVE_ENTRYPOINT), version=images.VERSION, with_ray=True)
+        return registry.push(self._network, layout, repository, tag)
+
+    def prefer(self) -> None:
+        """Give the hosts more of the processors, for programs with a fixed limit on the time of their start."""
+        for name in self.hosts:
+            cgroups.prefer(self._machine(name).unique_name)
+
     def reboot(self, host: str, *, timeout: float = 600) -> None:
         """Reboot a host as an operator would and return when it is up again."""
         before = self._boot_id(host)

@@ -37,6 +37,11 @@ def make(name: str) -> list[Path]:
     return doors
 
 
+def prefer(name: str) -> None:
+    """Give the processes in the cgroup `name` together as much of the processors as eight others outside."""
+    (MOUNT / "cpu" / name / "cpu.shares").write_text(str(8 * 1024))
+
+
 def processes(name: str) -> set[int]:
     """Return the processes in the cgroup `name` and below it, in any hierarchy."""
     found: set[int] = set()
