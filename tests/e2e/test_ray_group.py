@@ -167,7 +167,7 @@ def test_when_a_part_of_the_model_is_killed_a_request_finds_it(pair: RayPair, vi
     """The node of the head, or an actor. A health check requests an answer every 5 minutes; a client may be earlier."""
     with coming_back(pair, f"{process} of {victim} killed, then a request"):
         kill(pair, victim, process)
-        assert pair.answer() is None
+        wait_for(lambda: pair.answer() is None, "the end of the actor", timeout=PATIENCE_S)
 
 
 def kill(pair: RayPair, victim: str, process: str) -> None:
