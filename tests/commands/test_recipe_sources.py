@@ -199,6 +199,7 @@ def test_the_recipes_of_a_removed_source_are_told_and_removed(cli: Cli, upstream
     notes.write_text("mine\n")
     inventory, other = (upstream.folder / f"inventories/{name}.yaml" for name in ("lab", "other"))
     other.write_text(inventory.read_text())
+    other.with_name("kept.yaml").mkdir()
     inventory.write_text(OWN_MODEL)
     told = "sources/team: no inventory in inventories names it; `sparkiac recipes fetch inventories/lab.yaml` removes"
     assert told not in cli("generate", "inventories/lab.yaml").err

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, link_speeds, links_path, print_json, read, show
+from sparkiac.commands.inputs import (
+    AS_JSON,
+    INVENTORY,
+    CommandGroup,
+    link_speeds,
+    links_path,
+    planned,
+    print_json,
+    read,
+    show,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +25,6 @@ if TYPE_CHECKING:
     from sparkiac.fleet.ask import Endpoint
     from sparkiac.fleet.fabric.checks import Step
     from sparkiac.model.inventory import FabricLink, Inventory
-    from sparkiac.plan import Plan
 
 
 @click.group(cls=CommandGroup)
@@ -71,9 +80,7 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
 
     Exit codes: 0 everything passed, 1 a check failed, 2 bad input, 6 a host was not read or the record not written.
     """
-    plan = _plan(inventory)
-    if plan is None:
-        return Exit.BAD_INPUT
+    plan = planned(inventory).plan
     from sparkiac.commands.fabric import cables
     from sparkiac.fleet import ask
     from sparkiac.fleet.fabric import reading, verifying
@@ -102,15 +109,6 @@ def _endpoints(inventory: Inventory) -> dict[Endpoint, tuple[FabricLink, ...]]:
         user, port = (host.ssh.user, host.ssh.port) if host.ssh else (None, None)
         found[Endpoint(name, host.address, user or inventory.defaults.user, port)] = links_of(host)
     return found
-
-
-def _plan(inventory: Path) -> Plan | None:
-    from sparkiac import pipeline
-
-    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, "text")
-    return outcome.plan
 
 
 def _show(steps: list[Step], output_format: str) -> None:

@@ -43,7 +43,7 @@ def _inventories(first: InputFile) -> Iterator[InputFile]:
 
     yield first
     for path in sorted(Path(first.name).parent.glob("*.yaml")):
-        if path != Path(first.name) and not path.name.endswith(_LOCK):
+        if path.is_file() and path != Path(first.name) and not path.name.endswith(_LOCK):
             yield pipeline.InputFile(str(path), path.read_bytes())
 
 
