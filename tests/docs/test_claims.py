@@ -67,6 +67,7 @@ VERIFIED: Final = {
         "tests/host/test_switch_turns.py::test_day_night_day",
         "tests/e2e/test_turns.py::test_day_night_day",
         "tests/e2e/test_turns.py::test_a_load_that_succeeds_is_undone",
+        "tests/host/test_load_memory_disk.py::test_the_read_ahead_of_a_disk_changes_and_is_restored",
         "tests/host/test_load_memory.py::test_a_start_changes_and_a_ready_unit_restores",
     ),
 }
