@@ -1,6 +1,9 @@
-"""Writes tests/destinations.json: where each key of an inventory ends up. It takes minutes.
+"""Writes tests/destinations.json: where each key of an inventory ends up.
 
-Run it after a new key, or when tests/test_nothing_lost.py says so; then run docs/reference.py.
+    python docs/destinations.py [KEY…]
+
+Without a name of a key, all are computed, which takes minutes. Run it after a new key, or when
+tests/test_nothing_lost.py says so; then run docs/reference.py.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from tests import test_nothing_lost as lost
 
 def main() -> None:
     """Write the record. A field without a destination is printed, and ends this with 1."""
-    found = {place: lost.destination(lost.EVERY[place]) for place in lost.RECORDED}
-    destinations.write({place: each for place, each in found.items() if each})
+    keys = sys.argv[1:] or {place.rpartition(".")[2] for place in lost.RECORDED}
+    found = {place: lost.destination(lost.EVERY[place]) for place in lost.RECORDED if place.rpartition(".")[2] in keys}
+    former = {place: each for place, each in destinations.recorded().items() if place in lost.RECORDED}
+    destinations.write(former | {place: each for place, each in found.items() if each})
     lacking = [place for place, each in found.items() if each is None]
     if lacking:
         sys.exit("accepted, and nothing depends on them: " + ", ".join(lacking))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sparkiac import catalog
+from sparkiac.rules.pages import pages
 from tests.rules import coverage_flags, coverage_fleet, coverage_kernels, coverage_preflight
 from tests.rules.codes import CODES
 
@@ -22,3 +23,8 @@ def test_every_code_is_in_one_place() -> None:
 
 def test_nothing_is_left_undone() -> None:
     assert [code for group in GROUPS for code, how in group.COVERED.items() if how.startswith("not done")] == []
+
+
+def test_a_code_that_was_dropped_is_not_given_to_another_rule() -> None:
+    dropped = {code for group in GROUPS for code, how in group.COVERED.items() if how.startswith("dropped")}
+    assert dropped & pages().keys() == set()

@@ -140,7 +140,9 @@ def test_a_broken_rule_is_noticed(check: Check) -> None:
     made = list(mutants(check))
     assert made, "a rule without a condition?"
     survivors = [what for what, mutant in made if verdict(mutant, plans) == right]
-    assert survivors == [], f"add a case for {check.rule.code} to cases.py or combinations.yaml"
+    assert not survivors, "\n".join(
+        [f"add a case for {check.rule.code} to cases.py or combinations.yaml; no test notices", *survivors]
+    )
 
 
 def test_the_lock_of_the_cases_is_a_lock() -> None:
