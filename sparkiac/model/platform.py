@@ -24,6 +24,11 @@ class Gpu(Model):
         return self.compute_capability == _GB10
 
 
+def is_discrete(gpu: Gpu | None) -> bool:
+    """Return whether a GPU has a memory of its own; the size of that memory is unknown."""
+    return gpu is not None and not gpu.shares_memory
+
+
 class Requirements(Model):
     """Lowest versions of the software that a host must have."""
 
@@ -60,8 +65,3 @@ class Platform(Model):
     """Free GiB that Docker's data directory must have before images are pulled."""
     sources: tuple[ShortText, ...] = ()
     """Sources of these values."""
-
-    @property
-    def is_discrete(self) -> bool:
-        """Return whether its GPU has a memory of its own; the size of that memory is unknown."""
-        return self.gpu is not None and not self.gpu.shares_memory

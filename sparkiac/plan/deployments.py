@@ -11,6 +11,7 @@ from sparkiac.catalog import interfaces
 from sparkiac.engines import Member, Part
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
+from sparkiac.model.platform import is_discrete
 from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, facts, health, links, settings
 from sparkiac.plan.addresses import bind_address
@@ -287,6 +288,6 @@ def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int 
     share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
     if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
         share = default_utilization(interfaces.assumed(image.vllm))
-    if share is None or total_gib is None or node.host.is_discrete:
+    if share is None or total_gib is None or is_discrete(node.host.gpu):
         return None
     return int(share * total_gib * GIB)

@@ -14,6 +14,7 @@ from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
 from sparkiac.memory.values import Term, Unknown, unknown_of
 from sparkiac.model.facts import Architecture, Prefill
+from sparkiac.model.platform import is_discrete
 from sparkiac.plan import facts, starts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
@@ -55,7 +56,7 @@ def proofs(
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
     for host, container in placed:
-        shared = None if host.values.is_discrete else host.memory_bytes
+        shared = None if is_discrete(host.values.gpu) else host.memory_bytes
         groups.setdefault(container.name, {})[host.name] = shared
     found: dict[str, dict[str, Proof]] = {}
     for host, container in placed:
@@ -63,7 +64,7 @@ def proofs(
         recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
         made = _proof(container, total, known, recorded_starts, beside)
-        if host.values.is_discrete:
+        if is_discrete(host.values.gpu):
             made = _on_discrete(made, container, recorded_starts)
         found.setdefault(host.name, {})[container.name] = made
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.memory import budget, startup
 from sparkiac.memory.startup import Compared, Startup
 from sparkiac.memory.values import GIB, Unknown, known_bytes
+from sparkiac.model.platform import is_discrete
 from sparkiac.plan import labels
 from sparkiac.plan.numbers import count, gib
 
@@ -53,7 +54,7 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
     if found == Startup():
         return None
     total = _total(found, host)
-    planned = _planned(proof, found.visible_bytes if _is_discrete(host) else total or host.memory_bytes)
+    planned = _planned(proof, found.visible_bytes if is_discrete(host.gpu) else total or host.memory_bytes)
     requested = _requested(found.requested_bytes, planned)
     measured = startup.calibrate(found._replace(requested_bytes=requested))
     measured = measured.model_copy(update={"weights_bytes": _without_drafter(measured.weights_bytes, proof)})
@@ -72,15 +73,10 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
 
 def _total(found: Startup, host: HostPlan) -> int | None:
     seen = found.visible_bytes
-    if seen is None or _is_discrete(host):
+    if seen is None or is_discrete(host.gpu):
         return None
     known = host.memory_bytes
     return None if known is not None and abs(seen - known) < _ROUNDED // 2 else seen
-
-
-def _is_discrete(host: HostPlan) -> bool:
-    """Return whether the memory that CUDA reports is not that of the host."""
-    return host.gpu is not None and not host.gpu.shares_memory
 
 
 def _without_drafter(loaded: int | None, proof: Proof) -> int | None:
