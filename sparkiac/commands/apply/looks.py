@@ -128,7 +128,7 @@ def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
 
 
 def _without_step(looks: Mapping[str, HostLook], unit: str, hosts: set[str]) -> set[str]:
-    """Return the hosts on which the unit of a group does not differ, if it does on another one."""
+    """Return the hosts of a group that would not restart its unit, although another host does."""
     present = hosts & looks.keys()
     moved = {host for host in present for step in looks[host].units if step.unit == unit and step.action in _MOVES}
     return present - moved if moved else set()
