@@ -23,12 +23,14 @@ SHOWN: Final = {
         "tests/test_determinism.py::test_nothing_of_the_machine_shows",
     ),
     (
-        "An error has its `file:line:column` and says what to do. Errors of keys, values and names are reported "
-        "together; once these are fixed, the rules run. Bad input writes nothing."
+        "An error has its `file:line:column` and says what to do. One run reports all errors of keys, values and "
+        "names, and what the rules find in the deployments and services without such an error. "
+        "Bad input writes nothing."
     ): (
         "tests/source/test_validation.py::test_place_and_hint",
         "tests/source/test_gate.py::test_both_stages_speak_at_once",
         "tests/test_pipeline.py::test_faults_of_the_file_are_shown_together_and_before_those_of_the_rules",
+        "tests/bad/test_one_run.py::test_errors_behind_two_stages_are_found",
         "tests/commands/test_generate.py::test_json_tells_why_nothing_was_written",
     ),
     (
