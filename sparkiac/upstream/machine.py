@@ -31,7 +31,7 @@ sys.exit(part.main(sys.argv[1:], part.LocalHost()))
 
 
 class MachineError(Exception):
-    """A machine could not be read; the text gives the reason and says what to do."""
+    """Facts about a machine could not be read; the text gives the reason and says what to do."""
 
 
 class Machine(NamedTuple):
