@@ -29,7 +29,7 @@ class Command(NamedTuple):
 def run(session: Session, tool: str, mode: str, sizes: Sizes) -> BenchRecord:
     """Run a program and return its result. Raises ServerError if it is missing or fails."""
     command = _COMMANDS[tool](session.endpoint, mode, sizes)
-    session.heard(f"running {command.words[0]}")
+    session.on_progress(f"running {command.words[0]}")
     try:
         text = tools.output(command.words, command.result, key=session.endpoint.key, timeout_s=session.left_s)
         return foreign.read(text)

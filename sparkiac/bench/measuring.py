@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.model.bench import HostFacts
 
 
-class Wanted(NamedTuple):
+class BenchJob(NamedTuple):
     """What to measure."""
 
     mode: str
@@ -57,63 +57,63 @@ class _Found:
         self.interrupted = False
 
 
-def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None]) -> Result:
+def measure(aim: Target, job: BenchJob, taken: str, on_progress: Callable[[str], None]) -> Result:
     """Measure and return the record. Raises ServerError if the server does not respond at all."""
     found, stopped = _Found(), Event()
-    until_s = time.monotonic() + wanted.seconds
-    session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), wanted.thinking, stopped, until_s, heard, {})
-    heard("reading the facts of the hosts" if aim.hosts else "starting")
+    until_s = time.monotonic() + job.seconds
+    session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), job.thinking, stopped, until_s, on_progress, {})
+    on_progress("reading the facts of the hosts" if aim.hosts else "starting")
     before = target.host_facts(aim.hosts)
     try:
-        _collect(session, wanted, found)
+        _collect(session, job, found)
         found.after = target.host_facts(aim.hosts)
     except KeyboardInterrupt:
         found.interrupted = True
     except StoppedError:
         text = "the time limit of {:.0f} s ended during a round, which does not count; see --minutes"
-        found.notes.append(text.format(wanted.seconds))
+        found.notes.append(text.format(job.seconds))
     except ServerError as error:
         if not found.rounds:
             raise
         found.notes.append(f"ended early: {error}")
     finally:
         stopped.set()  # ends the requests of other threads
-    record = _record(aim, wanted, taken, before, found)
+    record = _record(aim, job, taken, before, found)
     failed = any(each.errors for point in record.points for each in point.rounds)
     return Result(record, failed)
 
 
-def _collect(session: Session, wanted: Wanted, found: _Found) -> None:
-    if wanted.tool is not None:
-        found.foreign = drivers.run(session, wanted.tool, wanted.mode, wanted.sizes)
+def _collect(session: Session, job: BenchJob, found: _Found) -> None:
+    if job.tool is not None:
+        found.foreign = drivers.run(session, job.tool, job.mode, job.sizes)
         return
-    if wanted.mode == "tools":
-        for call in tool_calls.measure(session, wanted.runs):
+    if job.mode == "tools":
+        for call in tool_calls.measure(session, job.runs):
             found.calls.append(call)
         return
-    for each in _rounds(session, wanted, found.notes):
+    for each in _rounds(session, job, found.notes):
         found.rounds.append(each)
     counts = Counter(each.point for each in found.rounds).values()
-    if counts and min(counts) < wanted.runs:
-        text = f"{wanted.seconds:.0f} s were over after {min(counts)} of {wanted.runs} rounds; see --minutes"
+    if counts and min(counts) < job.runs:
+        text = f"{job.seconds:.0f} s were over after {min(counts)} of {job.runs} rounds; see --minutes"
         found.notes.append(text)
 
 
-def _rounds(session: Session, wanted: Wanted, notes: list[str]) -> Iterator[Round]:
-    listed = _planned(session, wanted, wanted.levels, notes)
-    looks_for_knee = wanted.mode == "sweep" and not wanted.levels
+def _rounds(session: Session, job: BenchJob, notes: list[str]) -> Iterator[Round]:
+    listed = _planned(session, job, job.levels, notes)
+    looks_for_knee = job.mode == "sweep" and not job.levels
     runner.prepare(session, listed[:1] if looks_for_knee else listed)  # high loads may never be reached
-    if wanted.mode == "rate" and not wanted.levels:
-        listed = _planned(session, wanted, runner.rates(session, wanted.sizes), notes)
+    if job.mode == "rate" and not job.levels:
+        listed = _planned(session, job, runner.rates(session, job.sizes), notes)
     measured = runner.sweep if looks_for_knee else runner.repeat
-    yield from measured(session, listed, wanted.runs)
+    yield from measured(session, listed, job.runs)
 
 
-def _planned(session: Session, wanted: Wanted, levels: Sequence[float], notes: list[str]) -> tuple[Point, ...]:
+def _planned(session: Session, job: BenchJob, levels: Sequence[float], notes: list[str]) -> tuple[Point, ...]:
     """Return the points that fit into the server's context. Raises ServerError if none does."""
-    listed = points.points(wanted.mode, wanted.sizes, levels)
-    if wanted.mode == "rate" and not levels:
-        listed = (points.burst(wanted.sizes),)
+    listed = points.points(job.mode, job.sizes, levels)
+    if job.mode == "rate" and not levels:
+        listed = (points.burst(job.sizes),)
     fits, why = points.fitting(listed, session.endpoint.max_model_len)
     if not fits:
         message = f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens"
@@ -122,14 +122,14 @@ def _planned(session: Session, wanted: Wanted, levels: Sequence[float], notes: l
     return fits
 
 
-def _record(aim: Target, wanted: Wanted, taken: str, before: dict[str, HostFacts], found: _Found) -> BenchRecord:
+def _record(aim: Target, job: BenchJob, taken: str, before: dict[str, HostFacts], found: _Found) -> BenchRecord:
     foreign = found.foreign
     record = BenchRecord(
-        mode=wanted.mode,
+        mode=job.mode,
         tool=foreign.tool if foreign else f"sparkiac {__version__}",
         taken=taken,
         subject=aim.subject,
-        thinking=wanted.thinking,
+        thinking=job.thinking,
         before=before,
         after=found.after,
         points=foreign.points if foreign else records.points_of(found.rounds),

@@ -66,7 +66,7 @@ class Session(NamedTuple):
     stopped: Event
     until_s: float
     """Time of the monotonic clock at which the run ends."""
-    heard: Callable[[str], None]
+    on_progress: Callable[[str], None]
     """Called with the progress as text."""
     lengths: dict[Kind, Length] = {}  # noqa: RUF012  filled by `prepare`
 
@@ -82,12 +82,12 @@ def prepare(session: Session, listed: Sequence[Point]) -> None:
     Raises ServerError.
     """
     for kind in sorted({point.kind for point in listed}):
-        session.heard(f"measuring the length of prompts: {kind}")
+        session.on_progress(f"measuring the length of prompts: {kind}")
         found = [_tokens(session, kind, units) for units in CALIBRATION]
         session.lengths[kind] = length((found[0], found[1]))
     for point in listed:
         if session.left_s > 0:
-            session.heard(f"warming up: {point.name}")
+            session.on_progress(f"warming up: {point.name}")
             _round(session, point._replace(output_tokens=min(_WARM_TOKENS, point.output_tokens), rate=None))
 
 
@@ -98,7 +98,7 @@ def repeat(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Rou
         for point in listed:
             if session.left_s < took.get(point.name, 0.0):
                 return
-            session.heard(f"round {number + 1} of {runs}: {point.name}")
+            session.on_progress(f"round {number + 1} of {runs}: {point.name}")
             found = _round(session, point)
             took[point.name] = found.seconds
             yield found
@@ -110,7 +110,7 @@ def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Roun
     for point in listed:
         if session.left_s <= 0:
             return
-        session.heard(f"looking for the knee: {point.name}")
+        session.on_progress(f"looking for the knee: {point.name}")
         found = _round(session, point)
         yield found
         used.append(point)
@@ -124,7 +124,7 @@ def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Roun
 def rates(session: Session, sizes: Sizes) -> tuple[float, ...]:
     """Measure the requests per second under full load, and return the rates of mode `rate`."""
     burst = points.burst(sizes)
-    session.heard(f"measuring the highest rate with {burst.requests} requests at the same time")
+    session.on_progress(f"measuring the highest rate with {burst.requests} requests at the same time")
     found = _round(session, burst)
     completed = len(found.good) / found.seconds
     return tuple(float(f"{share * completed:.2g}") for share in points.SHARES) if completed else ()

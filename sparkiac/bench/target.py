@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.bench import client
 from sparkiac.bench.client import Endpoint
-from sparkiac.fleet import ask, probing, verify
-from sparkiac.fleet.ask import Failure
+from sparkiac.fleet import probing, query, verify
+from sparkiac.fleet.query import Failure
 from sparkiac.memory.values import Unknown
 from sparkiac.model.bench import Expected, Gpu, HostFacts, Subject
 from sparkiac.upstream.streaming import ServerError
@@ -48,13 +48,13 @@ def of_url(url: str, model: str | None, key: str | None) -> Target:
 def of_plan(plan: Plan, name: str) -> Target | Failure:
     """Return the target for a deployment, with its API key from its host. Raises ServerError."""
     leader, container = leading(plan, name)
-    asked = verify.asked(plan, name)
-    if isinstance(asked, Failure):
-        return asked
-    key = probing.api_key(asked)
+    unit = verify.probed_unit(plan, name)
+    if isinstance(unit, Failure):
+        return unit
+    key = probing.api_key(unit)
     if isinstance(key, Failure):
         return key
-    found = of_url(asked.promise.url or "", next(iter(asked.promise.models), None), key)
+    found = of_url(unit.promise.url or "", next(iter(unit.promise.models), None), key)
     hosts = tuple(host for host in plan.hosts for each in host.containers if each.name == name)
     subject = subject_of(leader, container, hosts, found.subject)
     server = container.server
@@ -104,7 +104,7 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
 
 def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, HostFacts]:
     """Read driver, generation, memory and GPU state from hosts."""
-    answers = ask.ask_all(map(ask.endpoint, hosts)) if hosts else ()
+    answers = query.query_all(map(query.endpoint, hosts)) if hosts else ()
     return {answer.host: _facts(answer.facts) for answer in answers if answer.facts is not None}
 
 

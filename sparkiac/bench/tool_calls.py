@@ -83,7 +83,7 @@ def measure(session: Session, runs: int) -> Iterator[tuple[str, str | None]]:
         for case in CASES:
             if session.left_s <= 0:
                 return
-            session.heard(f"round {number + 1} of {runs}: {case.name}")
+            session.on_progress(f"round {number + 1} of {runs}: {case.name}")
             yield case.name, _fault(session, case)
 
 

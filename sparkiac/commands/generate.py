@@ -79,7 +79,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         return WRITE_EXITS[type(error).__name__]
     show(outcome.report, output_format, **_as_json(changes, folder), not_covered=list(uncovered))
     if output_format == "text":
-        _tell(changes, folder, artifacts, planned=planned, show_diff=show_diff)
+        _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
     return Exit.STALE if planned and changes.any else Exit.OK
 
@@ -125,7 +125,7 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
-    left_over.tell(inventory)
+    left_over.print_left_over(inventory)
 
 
 def _as_json(changes: Changes, target: Path) -> dict[str, object]:
@@ -138,7 +138,7 @@ def _as_json(changes: Changes, target: Path) -> dict[str, object]:
     }
 
 
-def _tell(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
+def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
     from sparkiac import write
 
     if show_diff:

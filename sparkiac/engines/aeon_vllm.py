@@ -1,12 +1,12 @@
 """AEON-7's vLLM images with DFlash, which are configured by environment variables alone.
 
-Sources: Spark guide L716-741; README of AEON-7/vllm-dflash; the image's start script as a fork has it. The script
-ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000. Image, script and README disagree
-about defaults, so a deployment says every value that it cares for.
+Sources: Spark guide L716-741; README of AEON-7/vllm-dflash; a fork's copy of the image's start script. The script
+ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000. Image, script and README have
+different defaults, so a deployment sets every value that it depends on.
 
-The script takes a key from VLLM_API_KEY, puts it into the server's arguments, and prints them into its log. So no key
-is handed to it: who wants one publishes the port on loopback and puts a gateway in front. A model or drafter that is
-a handle is downloaded at the start, which an offline container cannot: both are paths.
+The script reads a key from VLLM_API_KEY, passes it to the server as an argument and prints the arguments into its log.
+So it gets no key; to require one, publish the port on loopback and put a gateway in front. A model or drafter given as
+a handle is downloaded at the start, which an offline container cannot do: both must be paths.
 """
 
 from __future__ import annotations

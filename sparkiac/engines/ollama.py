@@ -1,9 +1,9 @@
 """Ollama: its server is configured by environment variables alone.
 
 Sources: docs/faq.mdx and docs/docker.mdx of ollama/ollama; the variables that servers of 0.30 print at their start
-(ollama/ollama issues 16482 and 16647); the Dockerfile for user, port and data. Models load when they are first asked
-for, so healthy says nothing about them. The server takes no key and has no metrics; statistics that it sends home are
-not known of.
+(ollama/ollama issues 16482 and 16647); the Dockerfile for user, port and data. The first request for a model loads it,
+so a healthy server may have no model loaded. The server takes no key and has no metrics; whether it sends statistics to
+its maker is unknown.
 
 It is a service of its own and serves what its own store holds: no recipe and no deployment runs on it.
 """

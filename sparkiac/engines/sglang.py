@@ -3,7 +3,7 @@
 Its options are read from its released wheels, `catalog/options/sglang.json`. Sources: the server's start-up code,
 package sglang 0.5.23; docs.sglang.io, "Quickstart". No source ran it on a Spark.
 
-The key can stand in the arguments or in a configuration file; from there the server shows it in `/server_info`.
+The API key can be an argument or be in a configuration file; the server shows a key from the file in `/server_info`.
 """
 
 from __future__ import annotations

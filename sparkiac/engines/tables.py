@@ -82,7 +82,7 @@ def table(engine: str) -> Table:
     raw = catalog.engine_options(engine)
     releases = tuple(raw["releases"])
     facts = {_name(spelling): each for spelling, each in raw["options"].items() if spelling.startswith("--")}
-    options = {name: _held(each, releases) for name, each in facts.items()}
+    options = {name: _by_release(each, releases) for name, each in facts.items()}
     return Table(
         releases,
         {name: held for name, held in options.items() if held},
@@ -98,7 +98,7 @@ def alone(options: Mapping[str, Option]) -> Table:
     return Table(("",), {name: {"": option} for name, option in options.items()})
 
 
-def _held(facts: Mapping[str, Any], releases: tuple[str, ...]) -> dict[str, Option]:
+def _by_release(facts: Mapping[str, Any], releases: tuple[str, ...]) -> dict[str, Option]:
     kinds = [(kind, _listed(text, releases)) for kind, text in facts["kind"].items() if kind != _REMOVED]
     choices = {word: _listed(text, releases) for word, text in facts.get("choices", {}).items()}
     found = {}

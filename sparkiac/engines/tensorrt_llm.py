@@ -5,7 +5,7 @@ Sources in NVIDIA/TensorRT-LLM: tensorrt_llm/commands/serve.py (about 1.2), docs
 table holds what those sources name together. No source ran it on a Spark.
 
 Its options are spelled with underscores. Speculative decoding, attention backend and Prometheus metrics are chosen in
-a YAML file, `set.config`; what the file says must not be said as an option too, for releases differ in which one holds.
+a YAML file, `set.config`; what the file sets must not be an option too, because releases differ in which one counts.
 The server takes no API key. `free_gpu_memory_fraction` is of the memory that is free once weights are loaded.
 """
 

@@ -79,11 +79,11 @@ def _ports(container: Container) -> list[dict[str, Any]]:
 
 
 def _healthcheck(container: Container) -> dict[str, Any] | None:
-    asked = node.health_command(container)
-    if asked is None:
+    check = node.health_command(container)
+    if check is None:
         return None
     return {
-        "test": ["CMD", *asked],
+        "test": ["CMD", *check],
         "interval": "15s",
         "timeout": "5s",
         "start_period": f"{container.timeouts.ready_s}s",

@@ -52,8 +52,8 @@ def _options(container: Container) -> Iterator[tuple[str, ...]]:
         yield ("--volume", ":".join(volume))
     yield from (("--env", name) for name in node.secret_variables(container))
     yield from (("--env", f"{name}={value}") for name, value in sorted(container.command.env.items()))
-    if (asked := node.health_command(container)) is not None:
-        yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in asked))
+    if (check := node.health_command(container)) is not None:
+        yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in check))
         yield ("--health-start-period", f"{container.timeouts.ready_s}s")
     yield ("--stop-timeout", str(container.timeouts.stop_s))
     yield from _confinement(container)

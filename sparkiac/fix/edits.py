@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import read
 from sparkiac.fix.placing import put
-from sparkiac.fix.wanted import as_wanted, mutable
+from sparkiac.fix.wanted import mutable, require_data
 from sparkiac.report import REMOVE, Edit, Removal
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
     if gone:
         text = cut(text, read(text)[1], gone)
         _remove(wanted, gone)
-    return as_wanted(text, wanted)
+    return require_data(text, wanted)
 
 
 def _set(data: Any, path: Path, value: object) -> None:  # noqa: ANN401

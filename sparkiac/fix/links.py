@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, YamlNode, column, find, line_end, line_start, read, with_lines
 from sparkiac.fix.placing import flow, into_brackets
-from sparkiac.fix.wanted import as_wanted, mutable
+from sparkiac.fix.wanted import mutable, require_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) 
         new = _replaced(text, former, links, comments)
     wanted = mutable(data)
     wanted["hosts"][host].setdefault("fabric", {})["links"] = mutable(links)
-    return as_wanted(new, wanted)
+    return require_data(new, wanted)
 
 
 def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import CannotEdit, column, line_end, read, with_lines
 from sparkiac.fix.placing import flow, into_brackets, step
-from sparkiac.fix.wanted import as_wanted, mutable
+from sparkiac.fix.wanted import mutable, require_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def with_entry(text: str, kind: str, name: str, values: Values) -> str:
         raise CannotEdit(message)
     wanted = mutable(data)
     wanted.setdefault(kind, {})[name] = mutable(values)
-    return as_wanted(new, wanted)
+    return require_data(new, wanted)
 
 
 def without_deployment(text: str, name: str) -> str:
@@ -48,7 +48,7 @@ def without_deployment(text: str, name: str) -> str:
     del wanted[_KEY][name]
     if not wanted[_KEY]:
         del wanted[_KEY]
-    return as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
+    return require_data(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
 
 
 def _lines(name: str, values: Values, indent: int, width: int) -> list[str]:

@@ -15,7 +15,7 @@ def mutable(data: object) -> Any:  # noqa: ANN401  a document's data
     return [mutable(value) for value in data] if isinstance(data, (tuple, list)) else data
 
 
-def as_wanted(text: str, wanted: object) -> str:
+def require_data(text: str, wanted: object) -> str:
     """Return the text if its data are those that are wanted. Raises CannotEdit."""
     if json.dumps(mutable(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
         message = "because of the file's layout, the edit would change other values"

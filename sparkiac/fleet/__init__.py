@@ -1,1 +1,1 @@
-"""What asks running hosts and servers, over SSH and HTTP, and what judges their responses."""
+"""Queries to running hosts and servers over SSH and HTTP, and what follows from their responses."""

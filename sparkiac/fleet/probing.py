@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.characters import escaped_line
-from sparkiac.fleet.ask import Endpoint, Failure, run
+from sparkiac.fleet.query import Endpoint, Failure, run
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Origin(NamedTuple):
     """Container of the client."""
 
 
-class Asked(NamedTuple):
+class ProbedUnit(NamedTuple):
     """One unit to check."""
 
     endpoint: Endpoint
@@ -58,35 +58,35 @@ class Asked(NamedTuple):
     """What it promises, with the URL at which the origin reaches it."""
 
 
-def steps_of(asked: Asked, origin: Origin) -> tuple[Step, ...] | Failure:
+def steps_of(unit: ProbedUnit, origin: Origin) -> tuple[Step, ...] | Failure:
     """Run all steps for a unit."""
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
-        return _run(asked, asked.endpoint, words, _given(asked, None))
-    key = api_key(asked)
+        return _run(unit, unit.endpoint, words, _given(unit, None))
+    key = api_key(unit)
     if isinstance(key, Failure):
         return key
     playbooks = directory("playbooks")
     bundle = (playbooks / "bundle.py").read_text(encoding="utf-8")
     files = [playbooks / _PROGRAMS / "contract.py", *sorted((playbooks / _PROGRAMS).glob("probe*.py"))]
     modules = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    given = "\n".join(('"probe"', json.dumps(modules), json.dumps(_CHECK), _given(asked, key)))
+    given = "\n".join(('"probe"', json.dumps(modules), json.dumps(_CHECK), _given(unit, key)))
     if origin.container is None:
-        return _run(asked, None, (sys.executable, "-c", bundle), given)
+        return _run(unit, None, (sys.executable, "-c", bundle), given)
     inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, "-c", bundle)
-    return _run(asked, origin.endpoint, ("sh", "-c", _ROOT, "sh", *inside), given)
+    return _run(unit, origin.endpoint, ("sh", "-c", _ROOT, "sh", *inside), given)
 
 
-def _given(asked: Asked, key: str | None) -> str:
-    return json.dumps({"promise": asked.promise._asdict(), "key": key})
+def _given(unit: ProbedUnit, key: str | None) -> str:
+    return json.dumps({"promise": unit.promise._asdict(), "key": key})
 
 
-def api_key(asked: Asked) -> str | Failure | None:
+def api_key(unit: ProbedUnit) -> str | Failure | None:
     """Read the API key of a unit from its host; None if it has none."""
-    if asked.promise.api_key is None:
+    if unit.promise.api_key is None:
         return None
-    path = f"/etc/sparkiac/secrets/{asked.promise.api_key}"
-    done = _connected(asked.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
+    path = f"/etc/sparkiac/secrets/{unit.promise.api_key}"
+    done = _connected(unit.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
     if isinstance(done, Failure):
         return done
     if done.returncode:
@@ -95,8 +95,8 @@ def api_key(asked: Asked) -> str | Failure | None:
     return done.stdout.strip()
 
 
-def _run(asked: Asked, endpoint: Endpoint | None, words: tuple[str, ...], given: str) -> tuple[Step, ...] | Failure:
-    done = _connected(endpoint, words, given, timeout_s=asked.promise.answer_s + _MARGIN_S)
+def _run(unit: ProbedUnit, endpoint: Endpoint | None, words: tuple[str, ...], given: str) -> tuple[Step, ...] | Failure:
+    done = _connected(endpoint, words, given, timeout_s=unit.promise.answer_s + _MARGIN_S)
     if isinstance(done, Failure):
         return done
     try:

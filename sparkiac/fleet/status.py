@@ -9,8 +9,8 @@ from sparkiac.fleet.load import Load, load
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.fleet.ask import Answer
     from sparkiac.fleet.facts import Drift, HostFacts, Unit
+    from sparkiac.fleet.query import Answer
     from sparkiac.plan import HostPlan
 
 UNHEALTHY: Final = "unhealthy"
@@ -198,14 +198,14 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
 def _reason(unit: UnitStatus, facts: Unit) -> str:
     """Return why a unit is not ready: a failed check of its API, or the cause of its last failure."""
     if unit.state == "unhealthy":
-        return f": {facts.fault or _said(facts)}"
+        return f": {facts.fault or _health_output(facts)}"
     restart = facts.restart
     if unit.state in {"failed", "restarting"} and restart:
         return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"
-    return f": {_said(facts)}" if facts.health and unit.state == _STARTING else ""
+    return f": {_health_output(facts)}" if facts.health and unit.state == _STARTING else ""
 
 
-def _said(facts: Unit) -> str:
+def _health_output(facts: Unit) -> str:
     """Return the output of the last health check, which follows the state of the container."""
     state, _, said = (facts.health or "").partition(" ")
     return said.replace(_ALERT, "") or state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.ask import Failure, ask, endpoint
-from sparkiac.fleet.probing import Asked, Origin, Step, steps_of
+from sparkiac.fleet.probing import Origin, ProbedUnit, Step, steps_of
+from sparkiac.fleet.query import Failure, endpoint, query
 from sparkiac.upstream import parallel
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Check(NamedTuple):
     """One unit to check from an origin."""
 
     name: str
-    asked: Asked | Failure
+    unit: ProbedUnit | Failure
     host: str
     turns: tuple[str, ...]
     """Turns in which it runs; empty if it always runs."""
@@ -57,10 +57,10 @@ def clients(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
 
 
-def asked(plan: Plan, name: str) -> Asked | Failure:
+def probed_unit(plan: Plan, name: str) -> ProbedUnit | Failure:
     """Return the unit to which clients of a deployment send requests, with its URL for this machine."""
     found = (check for host in plan.hosts for check in _checks(host, Origin("controller"), None, only=name))
-    return next((check.asked for check in found), Failure(f"{name} serves no requests", "", reachable=True))
+    return next((check.unit for check in found), Failure(f"{name} serves no requests", "", reachable=True))
 
 
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
@@ -85,7 +85,7 @@ def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
 
 def _turn(host: HostPlan) -> str | None:
     """Return the current turn of a host; None if it cannot be read, so that all units are checked."""
-    facts = ask(endpoint(host)).facts
+    facts = query(endpoint(host)).facts
     return facts.generation.turn if facts and facts.generation else None
 
 
@@ -97,7 +97,7 @@ def _resting(check: _Check, turn: str | None) -> Verified:
 
 
 def _verified(check: _Check, source: Origin) -> Verified:
-    found = check.asked if isinstance(check.asked, Failure) else steps_of(check.asked, source)
+    found = check.unit if isinstance(check.unit, Failure) else steps_of(check.unit, source)
     if isinstance(found, Failure):
         return Verified(check.name, check.host, (), found)
     return Verified(check.name, check.host, found, None)
@@ -113,13 +113,13 @@ def _checks(host: HostPlan, source: Origin, client: Container | None, *, only: s
         if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
             continue
         url = promise.url if source.name == "host" else _url(unit, host, client)
-        target: Asked | Failure = Asked(endpoint(host), _seen(promise, url, source))
+        target: ProbedUnit | Failure = ProbedUnit(endpoint(host), _for_client(promise, url, source))
         if url is None and promise.url is not None:
             target = Failure("it listens on loopback", "set bind to lan or fabric, or use --from host", reachable=True)
         yield _Check(unit.name, target, host.name, host.turns_of(unit))
 
 
-def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
+def _for_client(promise: Promise, url: str | None, source: Origin) -> Promise:
     """Return the checks for a client at `source`: only a host can check the connections of a group."""
     return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
 

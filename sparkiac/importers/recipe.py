@@ -74,11 +74,11 @@ def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
 def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, ...]]:
     """Yield the commands that prepare the server, without those that only affect the shell."""
     for command in commands:
-        said = serving.not_in_prelude(command)
-        if said is None:
+        dropped = serving.not_in_prelude(command)
+        if dropped is None:
             yield command.words
         else:
-            file.add(Note(said[0], command.line, " ".join(command.words), said[1]))
+            file.add(Note(dropped[0], command.line, " ".join(command.words), dropped[1]))
 
 
 def _program(command: ShellCommand) -> tuple[str, ...]:

@@ -93,18 +93,18 @@ class _VllmReader:
         name, equals, value = word.partition("=")
         if fault.kind == "option":
             self._unknown(at)
-        elif equals and fault.said == "takes no value":
+        elif equals and fault.problem == "takes no value":
             option = self.interface.options[fault.option]
             kept = value.lower() in _TRUE
             spelling = option.name if kept else next(iter(option.negative), None)
             self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
             self.notes.append(corrected(line, word, f"a switch has no value; read as {'on' if kept else 'off'}"))
-        elif fault.said == "lacks its value" and not equals:
+        elif fault.problem == "lacks its value" and not equals:
             del self.pairs[at]
             self.notes.append(lost(line, name, "its value is missing"))
         else:
             del self.pairs[at]
-            self.notes.append(lost(line, word, f"vLLM's parser rejects it: {fault.said}"))
+            self.notes.append(lost(line, word, f"vLLM's parser rejects it: {fault.problem}"))
 
     def _stray(self, stray: str) -> None:
         """Drop words that belong to no option; the first one is the model if there is none yet."""
@@ -144,7 +144,7 @@ class _VllmReader:
         for fault in faults:
             if fault.kind == "short":
                 at = next((line for word, line in self.pairs if _name(word) == fault.option), 1)
-                self.notes.append(corrected(at, fault.option, fault.said))
+                self.notes.append(corrected(at, fault.option, fault.problem))
 
     def _take(self, option: OptionSpec, spelling: str, words: tuple[str, ...]) -> None:
         name = option.name.lstrip("-").replace("-", "_")

@@ -4,7 +4,7 @@ Reads and writes no file and sends no request.
 """
 
 from sparkiac.lock.changes import FileChanges, PinChange, ValueChange, changes
-from sparkiac.lock.findings import conflicts, different, only_silence, outdated, refused, stale, unbuilt
+from sparkiac.lock.findings import conflicts, different, only_missing_responses, outdated, refused, stale, unbuilt
 from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, merged, requests, unused
 from sparkiac.lock.online import Answers, Comparison, Difference, Failure, by_name, by_pin, compared
 from sparkiac.lock.record import RecordError, read
@@ -35,7 +35,7 @@ __all__ = [
     "entry",
     "locked_source",
     "merged",
-    "only_silence",
+    "only_missing_responses",
     "outdated",
     "patched",
     "read",

@@ -25,7 +25,7 @@ _STALE: Final = ("LCK031", "stale-lock")
 _DIFFERENT: Final = ("LCK034", "pin-differs")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
-_SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
+_NO_RESPONSE: Final = frozenset({"LCK004", "LCK013", "LCK021"})
 """Codes of missing responses, which may succeed later."""
 _NO_REVISION: Final = "LCK012"
 _REASONS: Final = {
@@ -112,9 +112,9 @@ def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
     return found._replace(loc=pin.revision_loc, origin=None) if code == _NO_REVISION and pin.revision_loc else found
 
 
-def only_silence(findings: Iterable[Finding]) -> bool:
+def only_missing_responses(findings: Iterable[Finding]) -> bool:
     """Return whether all findings are missing responses, which may succeed later."""
-    return all(finding.code in _SILENT for finding in findings)
+    return all(finding.code in _NO_RESPONSE for finding in findings)
 
 
 def _finding(code: tuple[str, str], pin: RequiredPin, message: str, hint: str) -> Finding:

@@ -130,8 +130,8 @@ def _differences(pin: RequiredPin, locked: LockEntry, named: Answers, pinned: An
     found, exact = named.found.get(pin.key), pinned.found.get(pin.key)
     now = getattr(found, key) if found is not None else None
     if now != value:
-        asked = exact is not None or pin.key in pinned.failed
-        yield Difference(pin, (key,), value, now, kept=exact is not None if asked else None)
+        requested = exact is not None or pin.key in pinned.failed
+        yield Difference(pin, (key,), value, now, kept=exact is not None if requested else None)
         found = exact
     if found is not None:
         yield from _value_differences(pin, locked, found)

@@ -108,9 +108,9 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     facts = overhead.Facts(options, shape, speculation, device, calibration)
     inside = (*both, *overhead.inside(facts))
     outside = overhead.outside(facts)
-    told = options.kv_cache_memory_bytes
-    if told is not None:
-        return _told(name, Term("KV cache", told, "--kv-cache-memory-bytes"), inside, outside)
+    fixed = options.kv_cache_memory_bytes
+    if fixed is not None:
+        return _with_fixed_pool(name, Term("KV cache", fixed, "--kv-cache-memory-bytes"), inside, outside)
     requested = Term(
         "requested",
         None if total_bytes is None else requested_bytes(total_bytes, options.gpu_memory_utilization),
@@ -148,7 +148,7 @@ def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:
     return api_server + least, api_server + _ENGINE_BYTES + most
 
 
-def apart(reserve: Term, least: int, most: int) -> tuple[Term, Term]:
+def split_reserve(reserve: Term, least: int, most: int) -> tuple[Term, Term]:
     """Return the processes of the vLLM servers, and the rest of the reserve: together they are the reserve."""
     size = most if reserve.size_bytes is None else min(most, reserve.size_bytes)
     processes = Term("processes of vLLM", size, PROCESSES_SOURCE, assumed=True, low_bytes=least, high_bytes=most)
@@ -187,7 +187,7 @@ def _measured(term: Term, size: int | None) -> Term:
     return term if size is None else Term(term.name, size, "measured: startup log")
 
 
-def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> Server:
+def _with_fixed_pool(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> Server:
     needed = total_bytes((*inside, pool))
     size = None if isinstance(needed, Unknown) else needed
     source = "the configured KV cache size and the other terms"

@@ -93,8 +93,8 @@ def token_bytes(layer: Attention | Latent, *, kept: Format, ranks: int) -> int:
 
 def state_bytes(layer: State, *, shape: Shape, options: ServerOptions, speculative_tokens: int) -> int | Unknown:
     """Return the bytes of one state of one layer on one rank: convolution inputs and the recurrent part."""
-    plain = _told(options.mamba_cache_dtype, options.dtype, "bfloat16")
-    recurrent = _told(options.mamba_ssm_cache_dtype, shape.state_dtype or "auto", plain)
+    plain = _first_stated(options.mamba_cache_dtype, options.dtype, "bfloat16")
+    recurrent = _first_stated(options.mamba_ssm_cache_dtype, shape.state_dtype or "auto", plain)
     odd = tuple(f"bytes of the state dtype {word}" for word in (plain, recurrent) if word not in _STATE_BYTES)
     if odd:
         return Unknown(odd)
@@ -104,7 +104,7 @@ def state_bytes(layer: State, *, shape: Shape, options: ServerOptions, speculati
     return channels // ranks * taps * _STATE_BYTES[plain] + heads // ranks * elements * _STATE_BYTES[recurrent]
 
 
-def _told(*words: str) -> str:
+def _first_stated(*words: str) -> str:
     return next(word for word in words if word != "auto")
 
 

@@ -128,12 +128,12 @@ def read(
         block_size=reader.optional("block_size"),
         tensor_parallel_size=reader.count("tensor_parallel_size", 1),
         pipeline_parallel_size=reader.count("pipeline_parallel_size", 1),
-        enable_prefix_caching=reader.truth("enable_prefix_caching"),
+        enable_prefix_caching=reader.boolean("enable_prefix_caching"),
         mamba_cache_mode=reader.word("mamba_cache_mode", "none"),
         mamba_cache_dtype=reader.word("mamba_cache_dtype"),
         mamba_ssm_cache_dtype=reader.word("mamba_ssm_cache_dtype"),
-        enforce_eager=reader.truth("enforce_eager") is True,
-        async_scheduling=reader.truth("async_scheduling") is not False,
+        enforce_eager=reader.boolean("enforce_eager") is True,
+        async_scheduling=reader.boolean("async_scheduling") is not False,
         encodes=reader.encodes(),
         graph_sizes=reader.graph_sizes(requests),
     )
@@ -189,7 +189,7 @@ class _Given:
         value = self.given.get(name)
         return default if value is None else str(value)
 
-    def truth(self, name: str) -> bool | None:
+    def boolean(self, name: str) -> bool | None:
         """Return a truth value; None if it is not set."""
         value = self.given.get(name)
         return value if isinstance(value, bool) else None
@@ -198,18 +198,18 @@ class _Given:
         """Return whether images and video are accepted."""
         limits = self.given.get("limit_mm_per_prompt")
         none = isinstance(limits, Mapping) and limits.get("image") == limits.get("video") == 0
-        return not none and self.truth("language_model_only") is not True
+        return not none and self.boolean("language_model_only") is not True
 
     def graph_sizes(self, requests: int) -> int:
         """Return the number of batch sizes with CUDA graphs: those that are set, or vLLM's (VllmConfig)."""
         compiling = self.given.get("compilation_config")
-        told = compiling if isinstance(compiling, Mapping) else {}
-        if self.truth("enforce_eager") or told.get("cudagraph_mode") == "NONE":
+        config = compiling if isinstance(compiling, Mapping) else {}
+        if self.boolean("enforce_eager") or config.get("cudagraph_mode") == "NONE":
             return 0
-        listed = self.given.get("cudagraph_capture_sizes", told.get("cudagraph_capture_sizes"))
+        listed = self.given.get("cudagraph_capture_sizes", config.get("cudagraph_capture_sizes"))
         if isinstance(listed, (list, tuple)):
             return len(listed)
-        most = self.given.get("max_cudagraph_capture_size", told.get("max_cudagraph_capture_size"))
+        most = self.given.get("max_cudagraph_capture_size", config.get("max_cudagraph_capture_size"))
         largest = most if isinstance(most, int) else min(2 * requests, _LARGEST_GRAPH)
         return min(largest, 3) + min(largest, 256) // 8 + max(0, largest - 256) // 16
 

@@ -175,8 +175,8 @@ def _window(text: ConfigReader) -> Layer:
 def _block(text: ConfigReader, index: int) -> Layer | None:
     """Return a layer of a network from architecture search: some have no attention, or other group sizes."""
     blocks = text.words("block_configs")
-    told = blocks[index] if index < len(blocks) else None
-    attention = ConfigReader(told if isinstance(told, Mapping) else {}, missing=text.missing).section("attention")
+    block = blocks[index] if index < len(blocks) else None
+    attention = ConfigReader(block if isinstance(block, Mapping) else {}, missing=text.missing).section("attention")
     if attention.config.get("no_op") is True:
         return None
     if any(attention.config.get(name) for name in ("replace_with_linear", "window_length", "num_sink_tokens")):
@@ -209,11 +209,11 @@ def _linear(text: ConfigReader) -> Layer:
 
 def _delta(text: ConfigReader) -> Layer:
     """Return a layer of Kimi Delta Attention: its keys and values have the same size."""
-    told = text.section("linear_attn_config")
-    heads, size = told.number("num_heads"), told.number("head_dim")
+    section = text.section("linear_attn_config")
+    heads, size = section.number("num_heads"), section.number("head_dim")
     # With a bounded gate it uses a kernel of Kimi-K3 that keeps one more state.
-    checkpoints = () if told.config.get("gate_lower_bound") is None else _DELTA_CHECKPOINTS
-    return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
+    checkpoints = () if section.config.get("gate_lower_bound") is None else _DELTA_CHECKPOINTS
+    return Linear(heads, heads, size, size, section.number("short_conv_kernel_size"), checkpoints)
 
 
 def _mamba(text: ConfigReader) -> Layer:
@@ -231,17 +231,17 @@ _MAKERS: Final = {"full": _full, "window": _window, "linear": _linear, "delta": 
 
 def _kv_dtype(config: Mapping[str, object]) -> str | None:
     # Older ModelOpt checkpoints have it in a separate file, which the lock stores under that name.
-    told = (config.get("quantization_config"), config.get("hf_quant_config"))
-    return next(filter(None, (_asked_dtype(each) for each in told if isinstance(each, Mapping))), None)
+    section = (config.get("quantization_config"), config.get("hf_quant_config"))
+    return next(filter(None, (_requested_dtype(each) for each in section if isinstance(each, Mapping))), None)
 
 
-def _asked_dtype(quantization: Mapping[str, object]) -> str | None:
+def _requested_dtype(quantization: Mapping[str, object]) -> str | None:
     inner = quantization.get("quantization", quantization)
-    told = ConfigReader(inner if isinstance(inner, Mapping) else {})
-    if isinstance(told.config.get("kv_cache_scheme"), Mapping):
-        scheme = told.section("kv_cache_scheme")
+    section = ConfigReader(inner if isinstance(inner, Mapping) else {})
+    if isinstance(section.config.get("kv_cache_scheme"), Mapping):
+        scheme = section.section("kv_cache_scheme")
         return _ASKED_BITS.get(scheme.found("num_bits") or 0) if scheme.config.get("type") == "float" else None
-    algorithm = str(told.config.get("kv_cache_quant_algo")).lower()
+    algorithm = str(section.config.get("kv_cache_quant_algo")).lower()
     return algorithm if algorithm in _ASKED_BITS.values() else None
 
 
@@ -259,12 +259,12 @@ def _encoders(config: Mapping[str, object]) -> tuple[str, ...]:
 
 def _vision(config: Mapping[str, object]) -> Vision | None:
     found = config.get("vision_config")
-    told = ConfigReader(found if isinstance(found, Mapping) else {})
-    hidden, intermediate = told.found("hidden_size"), told.found("intermediate_size")
+    section = ConfigReader(found if isinstance(found, Mapping) else {})
+    hidden, intermediate = section.found("hidden_size"), section.found("intermediate_size")
     if not hidden or not intermediate:
         return None
-    image, patch = told.found("image_size"), told.found("patch_size")
-    merged, pooled = told.found("spatial_merge_size"), told.found("pooling_kernel_size")
+    image, patch = section.found("image_size"), section.found("patch_size")
+    merged, pooled = section.found("spatial_merge_size"), section.found("pooling_kernel_size")
     patches, side = (image // patch) ** 2 if image and patch else 0, merged or pooled or 1
     tokens = ConfigReader(config).found("mm_tokens_per_image")
     largest = tokens or patches // side**2 or (_LARGEST_IMAGE if merged else 0)

@@ -36,7 +36,7 @@ _INPUT_BLOCKS: Final = {_PICKED: 4, 128: 8}
 def layer(text: ConfigReader, index: int) -> Sparse:
     """Return the layer with an index from 0. Missing names are recorded in `text`."""
     if text.config.get("model_type") in INDEXED:
-        return _indexed(text, keeps=_keeps(text, index))
+        return _indexed(text, keeps=_has_indexer(text, index))
     return Sparse(tuple(_compressed(text, _ratio(text, index))), _COMPRESSED_BLOCK)
 
 
@@ -52,7 +52,7 @@ def _indexed(text: ConfigReader, *, keeps: bool) -> Sparse:
     return Sparse((Rows(_index_bytes(text)), latent) if keeps else (latent,), _INDEX_BLOCK)
 
 
-def _keeps(text: ConfigReader, index: int) -> bool:
+def _has_indexer(text: ConfigReader, index: int) -> bool:
     # Other layers use the selection of the previous indexer.
     pattern = text.config.get("index_topk_pattern")
     if isinstance(pattern, str):

@@ -43,7 +43,7 @@ def _probe(url: str | None) -> tuple[str, ...]:
 
 
 def _shell(part: Part, url: str | None, path: str) -> tuple[str, ...]:
-    asked = () if url is None else ("curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{path}")
+    request = () if url is None else ("curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{path}")
     if not part.check:
-        return ("CMD", *asked)
-    return ("CMD", "/bin/sh", "-c", " && ".join(filter(None, (shlex.join(asked), part.check))))
+        return ("CMD", *request)
+    return ("CMD", "/bin/sh", "-c", " && ".join(filter(None, (shlex.join(request), part.check))))

@@ -58,7 +58,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         clients=server.clients if serves else (),
         reasoning=generates and server.options.get("reasoning_parser") is not None,
         structured=generates and server.engine in _STRUCTURED,
-        vision=generates and _sees(server, config),
+        vision=generates and _accepts_images(server, config),
         max_model_len=_length(server) if serves else None,
         dimensions=_dimensions(config) if kind == "embedding" else None,
         speculative=generates and server.speculative is not None,
@@ -98,7 +98,7 @@ def _chats(server: ModelServer) -> bool:
     return bool(server.clients) or any(map(server.options.get, named)) or (known is not None and known.thinks is True)
 
 
-def _sees(server: ModelServer, config: Config) -> bool:
+def _accepts_images(server: ModelServer, config: Config) -> bool:
     """Return whether it accepts images: the model does, and no option turns that off."""
     limits = server.options.get("limit_mm_per_prompt")
     if server.options.get("language_model_only") or (isinstance(limits, dict) and limits.get("image") == 0):

@@ -82,7 +82,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
     beside = [each.processes for name, each in proven.items() if name in names]
     if any(most for _, most in beside):
-        processes, kept = budget.apart(kept, sum(low for low, _ in beside), sum(most for _, most in beside))
+        processes, kept = budget.split_reserve(kept, sum(low for low, _ in beside), sum(most for _, most in beside))
         services = (*services, processes)
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 

@@ -46,7 +46,7 @@ def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[Fe
 def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
     pinned = resolved.lock.files.get(url) if resolved.lock else None
     named = hub_file(url)
-    if pinned is None or (named is not None and not weights.is_wanted(resolved, named[0], pinned.revision)):
+    if pinned is None or (named is not None and not weights.is_requested(resolved, named[0], pinned.revision)):
         return FetchedFile(url, None, target)
     return FetchedFile(url, pinned.sha256, target, pinned.commit)
 

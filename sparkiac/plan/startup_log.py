@@ -127,8 +127,8 @@ def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured
     context = None if isinstance(proof.cache, Unknown) else proof.cache.context
     if found.context is not None and context is not None and found.context != context:
         yield f"max_model_len is {count(found.context)} in the log and {count(context)} in the plan."
-    asked = found.requested_bytes
-    if asked is not None and planned is not None and abs(asked - planned) > _ROUNDED:
-        yield f"The server requested {gib(asked)} in the log and requests {gib(planned)} in the plan."
+    requested = found.requested_bytes
+    if requested is not None and planned is not None and abs(requested - planned) > _ROUNDED:
+        yield f"The server requested {gib(requested)} in the log and requests {gib(planned)} in the plan."
     if measured.overhead_bytes is None:
         yield "The log does not contain the memory used in addition to weights and KV cache."

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def pinned(resolved: Resolved) -> dict[str, LockedModel]:
     """Return the repositories in the lock, without those for which the inventory now requests another revision."""
     known = resolved.lock.models if resolved.lock else {}
-    return {name: locked for name, locked in known.items() if is_wanted(resolved, name, locked.revision)}
+    return {name: locked for name, locked in known.items() if is_requested(resolved, name, locked.revision)}
 
 
 def commits(resolved: Resolved, names: Iterable[str]) -> dict[str, str]:
     """Return repository → pinned commit, for those that the lock has."""
     known = resolved.lock.models if resolved.lock else {}
     found = {name: known[name] for name in sorted(names) if name in known}
-    return {name: locked.commit for name, locked in found.items() if is_wanted(resolved, name, locked.revision)}
+    return {name: locked.commit for name, locked in found.items() if is_requested(resolved, name, locked.revision)}
 
 
 def handle(directory: str) -> str | None:
@@ -79,7 +79,7 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
 
 
-def is_wanted(resolved: Resolved, name: str, revision: str) -> bool:
+def is_requested(resolved: Resolved, name: str, revision: str) -> bool:
     """Return whether the locked revision of a repository is the one that the inventory requests, if it requests one."""
     return resolved.written.revisions.get(name, revision) == revision
 

@@ -120,7 +120,9 @@ def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Draw
     linked, arrows = tuple(_linked(hosts, drawn)), tuple(_dependencies(hosts, drawn))
     pairs = (*((first, second) for first, second, _ in linked), *((arrow.source, arrow.target) for arrow in arrows))
     above = (
-        0 if any(_far(first, second) and max(first.row, second.row) == 0 for first, second in pairs) else _UNUSED_TOP
+        0
+        if any(_distant(first, second) and max(first.row, second.row) == 0 for first, second in pairs)
+        else _UNUSED_TOP
     )
     width = 2 * _MARGIN + min(columns, len(hosts)) * (box + gap) - gap
     links = tuple(_link(*each) for each in linked)
@@ -193,7 +195,7 @@ def _linked(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tup
         yield from ((first, second, network) for first, second in pairwise(near))
 
 
-def _far(first: HostBox, second: HostBox) -> bool:
+def _distant(first: HostBox, second: HostBox) -> bool:
     """Return whether there may be boxes between two boxes."""
     return abs(first.column - second.column) > 1
 
@@ -205,7 +207,7 @@ def _link(first: HostBox, second: HostBox, network: str) -> Connector:
     if first.column == second.column:
         x, out, y, to_y = first.x, first.x - _MARGIN * 0.7, first.y + level, second.y + level
         path = _curve(x, y, out, x, to_y)
-    elif _far(first, second):
+    elif _distant(first, second):
         path = _around(start, end, above=max(left.y, right.y), lane=0)
     else:
         path = _curve(*start, (start[0] + end[0]) / 2, *end)
@@ -282,7 +284,7 @@ def _arrow_line(arrow: _Arrow, *, offset: float, lane: int) -> Connector:
     x = arrow.user.x + arrow.user.width if to_right else arrow.user.x
     tip = arrow.used.x if to_right else arrow.used.x + arrow.used.width
     neck = tip - _ARROW if to_right else tip + _ARROW
-    if _far(arrow.source, arrow.target):
+    if _distant(arrow.source, arrow.target):
         path = _around((x, y), (neck, end), above=max(arrow.source.y, arrow.target.y), lane=lane)
     else:
         path = _curve(x, y, (x + neck) / 2, neck, end)

@@ -21,16 +21,16 @@ class Explained(NamedTuple):
     """The value of each layer, lowest first; the last one is used."""
 
 
-def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
+def explain(resolved: Resolved, requested: str) -> tuple[Explained, ...]:
     """Return the values at a path and below it, sorted; empty if there are none.
 
     A deployment's path may leave its host out: deployments.chat.set.max_model_len.
     """
-    *base, key = asked.split(".")
-    asked = ".".join((*base, former.present(tuple(base), key)))
+    *base, key = requested.split(".")
+    requested = ".".join((*base, former.present(tuple(base), key)))
     found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
     for path in resolved.leaves:
-        if any(_within(each, asked) for each in (_dotted(path), _short(path))):
+        if any(_within(each, requested) for each in (_dotted(path), _short(path))):
             values = stacks.history(resolved.inventory, path, resolved.leaves, resolved.library)
             found.setdefault(_short(path), {})[path] = values
     return tuple(each for short in sorted(found) for each in _joined(short, found[short]))
@@ -48,8 +48,8 @@ def _joined(short: str, found: dict[Path, tuple[tuple[object, Origin], ...]]) ->
     return tuple(Explained(_dotted(path), values) for path, values in entries)
 
 
-def _within(path: str, asked: str) -> bool:
-    return path == asked or path.startswith(f"{asked}.")
+def _within(path: str, requested: str) -> bool:
+    return path == requested or path.startswith(f"{requested}.")
 
 
 def _short(path: Path) -> str:

@@ -72,7 +72,7 @@ def links_of(host: Host | ResolvedHost) -> Links:
 def is_mesh(members: Sequence[Links]) -> bool:
     """Return whether the first links are in several networks, and each host shares one with the next in the list."""
     first = {ip_interface(links[0].address).network for links in members}
-    return len(first) > 1 and not apart(members)
+    return len(first) > 1 and not unlinked(members)
 
 
 def is_ring(members: Sequence[Links]) -> bool:
@@ -81,7 +81,7 @@ def is_ring(members: Sequence[Links]) -> bool:
     return is_mesh(members) and not all(one & other for one, other in combinations(networks, 2))
 
 
-def apart(members: Sequence[Links]) -> list[tuple[int, int]]:
+def unlinked(members: Sequence[Links]) -> list[tuple[int, int]]:
     """Return the neighbours in the list that share no network; the first host is the neighbour of the last one."""
     networks = [networks_of(links) for links in members]
     pairs = sorted({tuple(sorted((index, (index + 1) % len(members)))) for index in range(len(members))})

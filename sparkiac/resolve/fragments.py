@@ -44,7 +44,7 @@ def _faults(
         fitting = [each for each in catalog.fragment_names() if _is_usable(each, deployment, values, library)]
         yield UNKNOWN, f"unknown fragment {name!r}", nearest(name, fitting)
     elif found.value is not None:
-        yield from ((NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values, library))
+        yield from ((NEEDED, *fault) for fault in _misused(name, found.value, deployment, values, library))
         yield from ((NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
 
 
@@ -53,10 +53,10 @@ def _is_usable(name: str, deployment: str, values: dict[str, Any], library: Libr
     found = catalog.fragment(name)
     if found is None or found.value is None or found.value.status != "recipe":
         return False
-    return not [*_misfits(name, found.value, deployment, values, library)]
+    return not [*_misused(name, found.value, deployment, values, library)]
 
 
-def _misfits(
+def _misused(
     name: str, fragment: Fragment, deployment: str, values: dict[str, Any], library: Library
 ) -> Iterator[tuple[str, str]]:
     """Return a fault if a deployment runs another engine, or on another number of hosts, than a fragment is for."""

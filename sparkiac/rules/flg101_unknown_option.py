@@ -75,7 +75,7 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find options that the release lacks; if it is unknown, those that no release has."""
     for found in release.of_kinds(faults, "option", "short"):
         if found.fault.kind == "short":
-            message = f"{found.name} {found.fault.said} in {found.release.title}"
+            message = f"{found.name} {found.fault.problem} in {found.release.title}"
             yield found.hit(message, "write the full name", Severity.WARNING)
         elif found.fault.option != _OF_ANOTHER_RULE:
             has = found.release.elsewhere(release.with_option(found.fault.wrong))

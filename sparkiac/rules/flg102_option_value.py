@@ -59,10 +59,10 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find values that the release does not accept."""
     for found in release.of_kinds(faults, "value"):
         fault = found.fault
-        hint = _HINTS.get(fault.said, "correct the value")
+        hint = _HINTS.get(fault.problem, "correct the value")
         if fault.known:
             hint = nearest(fault.wrong, fault.known)
-        hit = found.hit(f"in {found.release.title}, {found.name} {fault.said}", hint)
+        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}", hint)
         yield hit._replace(fix=_fix(found))
 
 
@@ -70,7 +70,7 @@ def _fix(found: Found) -> tuple[Edit, ...]:
     """Return the fix that writes a text or number of a switch as true or false, if the switch can be negated."""
     name, interface = found.fault.option, found.release.interface
     word = str(found.container.server.options.get(name)).lower()
-    pair = found.fault.said == _SWITCH and interface.options[f"--{name.replace('_', '-')}"].kind == "pair"
+    pair = found.fault.problem == _SWITCH and interface.options[f"--{name.replace('_', '-')}"].kind == "pair"
     if not pair or word not in _TRUE | _FALSE:
         return ()
     return (Edit((*found.container.path, "set", name), word in _TRUE),)

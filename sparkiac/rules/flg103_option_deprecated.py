@@ -60,5 +60,5 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
             has = found.release.elsewhere(release.with_name("quantization", fault.wrong))
         else:
             has = found.release.elsewhere(release.with_option(fault.option))
-        message = f"{found.name} {fault.said} in {found.release.title}{has}"
+        message = f"{found.name} {fault.problem} in {found.release.title}{has}"
         yield found.hit(message, "see vLLM's release notes for its replacement")

@@ -69,7 +69,7 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     for found in release.of_kinds(faults, "name"):
         fault = found.fault
         has = found.release.elsewhere(release.with_name(fault.registry, fault.wrong))
-        message = f"{found.name} {fault.said} in {found.release.title}{has}"
+        message = f"{found.name} {fault.problem} in {found.release.title}{has}"
         hint = _OF_CHECKPOINTS.get(fault.wrong.lower()) or nearest(fault.wrong, fault.known)
         yield found.hit(message, hint, _weight(found))
 

@@ -53,7 +53,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.resolve.fabric import apart, networks_of
+from sparkiac.resolve.fabric import networks_of, unlinked
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
 
@@ -75,7 +75,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         hosts = [host for host, _ in sorted(members, key=lambda each: _rank(each[1]))]
         links = [host.links for host in hosts]
         first = {ip_interface(each[0].address).network for each in links}
-        missing = apart(links)
+        missing = unlinked(links)
         if len(first) > 1 and missing:
             one, other = sorted((hosts[index] for index in missing[0]), key=lambda host: host.name)
             group = members[0][1]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _UNSET: Final = "auto"
 """The value that leaves the choice to vLLM."""
-_SAID: Final = "said"
+_SETTING: Final = "setting"
 NETWORK: Final = {
     "kind": attrgetter("architecture.kind"),
     "native_context": attrgetter("architecture.native_context"),
@@ -127,7 +127,7 @@ class Subject:
         return tuple(word for command in self.container.command.pre_start for word in command)
 
     def text(self, template: str) -> str:
-        """Fill in a message: `{name}`, `{set.moe_backend}`; `{set.moe_backend:said}` is "moe_backend: x" or "no …"."""
+        """Fill in a message: `{name}`; `{set.moe_backend:setting}` is "moe_backend: x" or "no …"."""
         return _Filler(self).format(template)
 
 
@@ -159,10 +159,10 @@ class _Filler(Formatter):
         return (field_name, self._subject[field_name]), field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401  plain data
-        """Return a value as text; with the format `said`, its name and value."""
+        """Return a value as text; with the format `setting`, its name and value."""
         name, found = value
         key = name.rpartition(".")[2]
         shown = str(found).lower() if isinstance(found, bool) else str(found)
-        if format_spec != _SAID:
+        if format_spec != _SETTING:
             return shown
         return f"no {key}" if found is None else f"{key}: {shown}"

@@ -10,7 +10,7 @@ NO_ARCHITECTURE: Final = "LCK002"
 """The image is not built for the architecture of the hosts."""
 LOGIN: Final = "LCK003"
 """A login for a registry is missing, refused or unreadable."""
-REGISTRY_SILENT: Final = "LCK004"
+REGISTRY_NO_RESPONSE: Final = "LCK004"
 """The registry does not respond."""
 REGISTRY_INVALID: Final = "LCK005"
 """The registry's response does not match its digest or its type."""
@@ -20,7 +20,7 @@ GATED: Final = "LCK011"
 """The terms of the model were not accepted, or the token has no read access."""
 NO_REVISION: Final = "LCK012"
 """The repository has no such branch, tag or commit."""
-HUB_SILENT: Final = "LCK013"
+HUB_NO_RESPONSE: Final = "LCK013"
 """The hub does not respond."""
 HUB_INVALID: Final = "LCK014"
 """A file does not match what the hub lists."""
@@ -28,7 +28,7 @@ NO_MODEL_FILE: Final = "LCK015"
 """The repository has no such file."""
 NO_FILE: Final = "LCK020"
 """The URL leads to no file."""
-FILE_SILENT: Final = "LCK021"
+FILE_NO_RESPONSE: Final = "LCK021"
 """The server of the URL does not respond."""
 FILE_INVALID: Final = "LCK022"
 """The file is too large or incomplete."""
@@ -52,6 +52,6 @@ class FailureCodes(NamedTuple):
     oversize: str
 
 
-REGISTRY: Final = FailureCodes(REGISTRY_SILENT, REGISTRY_INVALID, REGISTRY_INVALID)
-HUB: Final = FailureCodes(HUB_SILENT, HUB_SILENT, HUB_INVALID)
-FILE: Final = FailureCodes(FILE_SILENT, FILE_INVALID, FILE_INVALID)
+REGISTRY: Final = FailureCodes(REGISTRY_NO_RESPONSE, REGISTRY_INVALID, REGISTRY_INVALID)
+HUB: Final = FailureCodes(HUB_NO_RESPONSE, HUB_NO_RESPONSE, HUB_INVALID)
+FILE: Final = FailureCodes(FILE_NO_RESPONSE, FILE_INVALID, FILE_INVALID)

@@ -50,7 +50,7 @@ def resolve(
         message = f"{url}: no such file, or it needs a login (HTTP {response.status})"
         raise UpstreamError(errors.NO_FILE, message, "hosts download it without credentials")
     if response.status != _OK:
-        raise UpstreamError(errors.FILE_SILENT, f"{url}: HTTP {response.status}")
+        raise UpstreamError(errors.FILE_NO_RESPONSE, f"{url}: HTTP {response.status}")
     return LockedFile(sha256=response.sha256, size_bytes=response.size_bytes)
 
 

@@ -45,8 +45,8 @@ class PlaybookRun(NamedTuple):
     """File to which Ansible's own output is appended."""
 
 
-def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[], None]) -> int:
-    """Run a playbook and return its exit code. Pass each event to `heard`; call `waited` several times a second.
+def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable[[], None]) -> int:
+    """Run a playbook and return its exit code. Pass each event to `on_event`; call `waited` several times a second.
 
     Ansible prompts for passwords on the terminal. It gets standard input only if that is not the terminal: otherwise a
     pause between two batches would wait for a key after an interrupt. After an interrupt, wait for Ansible to end and
@@ -68,7 +68,7 @@ def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[]
         writer = -1
         try:
             for event in _events(reader, process, waited):
-                heard(event)
+                on_event(event)
             return process.wait()
         except BaseException:
             _interrupt(process)

@@ -41,7 +41,7 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
         if found is not None and found.is_file():
             return found.read_text(encoding="utf-8", errors="replace")
     if done.returncode or found is not None:
-        said = ssh.last_line(done.stderr or done.stdout, "no message")
-        message = f"{words[0]} failed with exit code {done.returncode}: {said}"
+        last_line = ssh.last_line(done.stderr or done.stdout, "no message")
+        message = f"{words[0]} failed with exit code {done.returncode}: {last_line}"
         raise ToolError(message)
     return done.stdout

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.write.manifest import Owned
 
 
-Fate = Literal["kept", "changed", "removed", "carried"]
+Decision = Literal["kept", "changed", "removed", "carried"]
 
 
 class Changes(NamedTuple):
@@ -56,23 +56,23 @@ def compare(generated: Mapping[str, Stamp], found: ExistingTree, owned: Owned, *
     if owned.problem and not force and any(not carried(path) for path in found.files):
         raise unmanaged(owned.problem)
     judge = _Judge(generated, owned.files)
-    fates = {path: judge.fate(path, stamp) for path, stamp in found.files.items()}
-    problems = {path: problem for path, (_, problem) in fates.items() if problem}
+    decisions = {path: judge.decision(path, stamp) for path, stamp in found.files.items()}
+    problems = {path: problem for path, (_, problem) in decisions.items() if problem}
     if problems and not force:
         raise WouldOverwrite(problems, reason="these files were changed or created by hand; --force overwrites them")
 
-    def with_fate(fate: Fate) -> tuple[str, ...]:
-        return tuple(sorted(path for path, (verdict, _) in fates.items() if verdict == fate))
+    def with_decision(decision: Decision) -> tuple[str, ...]:
+        return tuple(sorted(path for path, (verdict, _) in decisions.items() if verdict == decision))
 
-    kept = with_fate("kept")
+    kept = with_decision("kept")
     changes = Changes(
         created=tuple(sorted(generated.keys() - found.files.keys())),
-        changed=with_fate("changed"),
-        removed=with_fate("removed"),
+        changed=with_decision("changed"),
+        removed=with_decision("removed"),
         unchanged=len(kept),
     )
     empty = [path for path in _empty(found) if not judge.blocked(path)]
-    return Comparison(changes, frozenset(kept), tuple(sorted((*with_fate("carried"), *empty))))
+    return Comparison(changes, frozenset(kept), tuple(sorted((*with_decision("carried"), *empty))))
 
 
 def unmanaged(problem: str) -> WouldOverwrite:
@@ -87,7 +87,7 @@ class _Judge(NamedTuple):
     generated: Mapping[str, Stamp]
     owned: Mapping[str, Stamp]
 
-    def fate(self, path: str, stamp: Stamp | None) -> tuple[Fate, str]:
+    def decision(self, path: str, stamp: Stamp | None) -> tuple[Decision, str]:
         """Return what happens to an existing file, and why this needs force, if it does."""
         if carried(path):
             return "carried", ""

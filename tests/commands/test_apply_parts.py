@@ -69,7 +69,7 @@ def test_values_of_variables_are_hidden(argument: str, hidden: set[str]) -> None
     assert hidden <= set(found)
     assert argument.startswith("@") == (not found)
     results = Results(found)
-    results.heard(event("failed", "a", msg=f"refused: {argument}"))
+    results.on_event(event("failed", "a", msg=f"refused: {argument}"))
     assert not any(value in results.failed["a"] for value in found)
 
 
@@ -124,17 +124,17 @@ def test_a_host_without_a_generation_and_with_strange_texts() -> None:
 def test_exit_codes(returned: int, events: list[dict[str, Any]], code: Exit) -> None:
     results = Results(())
     for each in events:
-        results.heard(each)
+        results.on_event(each)
     assert results.code(returned) == code
 
 
 def test_the_first_failure_of_a_host_is_its_reason(tmp_path: Path) -> None:
     results = Results(())
-    results.heard(event("failed", "a", "preflight", msg="\n".join(f"line {number}" for number in range(20))))
-    results.heard(event("failed", "a", msg="see above"))
-    results.heard(event("failed", "b", "finish", msg="1 host failed"))
+    results.on_event(event("failed", "a", "preflight", msg="\n".join(f"line {number}" for number in range(20))))
+    results.on_event(event("failed", "a", msg="see above"))
+    results.on_event(event("failed", "b", "finish", msg="1 host failed"))
     trace = "Traceback (most recent call last):\n  File x\nOSError: disk full"
-    results.heard(event("failed", "c", "look", rc=1, msg="non-zero return code", stderr=trace))
+    results.on_event(event("failed", "c", "look", rc=1, msg="non-zero return code", stderr=trace))
     first, second, last = results.reasons(tmp_path / "none")
     assert second == "c: OSError: disk full"
     assert first.splitlines() == ["a: line 0", *(f"line {number}" for number in range(1, 10))]
@@ -162,8 +162,8 @@ def test_phases_go_on_and_never_back(capsys: pytest.CaptureFixture[str]) -> None
             event("started", "bb", "verify"),
             event("failed", "bb", "finish", msg="d failed"),
         ):
-            results.heard(each)
-            progress.heard(each)
+            results.on_event(each)
+            progress.on_event(each)
         progress.finish(results, done=False)
     assert progress.phases == {"a": "unknown", "bb": "unchanged", "c": "switched", "d": "FAILED"}
     lines = [line.split(maxsplit=2)[2] for line in capsys.readouterr().err.splitlines()]
@@ -174,7 +174,7 @@ def test_a_host_that_was_switched_and_went_back_with_the_others() -> None:
     results = Results(())
     for generation in ("new", "new", "old"):
         said = json.dumps({"outcome": "committed", "generation": generation})
-        results.heard(event("ok", "a", "services", rc=0, stdout=said))
+        results.on_event(event("ok", "a", "services", rc=0, stdout=said))
     assert results.outcomes == {"a": "went back"}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sparkiac.commands.diagnose.context import Context
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
     from tests.conftest import Outcome
 
     Cli = Callable[..., Outcome]
@@ -294,7 +294,7 @@ def test_bisect_is_for_vllm(cli: Cli) -> None:
 
 
 def test_5_and_nothing_written_if_the_inventory_changes_meanwhile(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def changed(found: Sequence[Seen], context: Context) -> Proposal:
+    def changed(found: Sequence[Occurrence], context: Context) -> Proposal:
         Path("lab.yaml").write_text(INVENTORY + "# changed\n")
         return propose(found, context)
 

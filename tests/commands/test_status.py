@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.fleet import ask
+from sparkiac.fleet import query
 from tests.fleet import hosts
 from tests.fleet.hosts import GENERATION, Fleet, host, unit
 from tests.plan.fleets import LOCK, deployment
@@ -227,7 +227,7 @@ def test_each_failure_says_what_to_do(fleet: Fleet, cli: Cli) -> None:
 
 def test_a_host_that_is_slow_has_a_deadline(fleet: Fleet, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet.runs(SECOND, "exec sleep 600")
-    monkeypatch.setattr(ask, "DEADLINE_S", 5)
+    monkeypatch.setattr(query, "DEADLINE_S", 5)
     assert as_json(cli) == (1, ["spark-02 unhealthy: unreachable: no answer within 5 s"])
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.status import live
-from sparkiac.fleet.ask import Answer, Failure
+from sparkiac.fleet.query import Answer, Failure
 from sparkiac.fleet.status import HostStatus
 from tests.conftest import ROOT
 from tests.fleet import hosts

@@ -106,11 +106,11 @@ def test_the_newest_release_knows_every_option_but_those_of_patches_and_forks() 
 
 
 def test_no_option_lacks_its_value_or_has_a_wrong_one() -> None:
-    assert [(each.name, fault.said) for each, fault in found() if fault.kind in {"value", "short"}] == []
+    assert [(each.name, fault.problem) for each, fault in found() if fault.kind in {"value", "short"}] == []
 
 
 def test_every_key_of_a_json_value_is_known() -> None:
-    assert [(each.name, fault.said) for each, fault in found() if fault.kind in {"key", "ignored"}] == []
+    assert [(each.name, fault.problem) for each, fault in found() if fault.kind in {"key", "ignored"}] == []
 
 
 def test_the_newest_release_has_every_parser_backend_and_format_but_those_of_patches_and_forks() -> None:

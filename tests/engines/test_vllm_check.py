@@ -155,7 +155,7 @@ def test_a_fault_names_what_is_known_instead() -> None:
     assert (fault.wrong, fault.registry) == ("qwen4", "tool_call_parsers")
     assert "qwen3_xml" in fault.known
     [fault] = check({"dtype": "bf16"}, known("0.19.0"))
-    assert fault.said == "is one of auto, bfloat16, float, float16, float32, half, not 'bf16'"
+    assert fault.problem == "is one of auto, bfloat16, float, float16, float32, half, not 'bf16'"
 
 
 # What is read is remembered

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sparkiac.lock import only_silence, refused
+from sparkiac.lock import only_missing_responses, refused
 from sparkiac.report import Mark, Severity
 from sparkiac.rules.others.lck import OTHERS
 from sparkiac.rules.pages import read
@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.lock.pins import LOC, image, model
 
 PAGES = {other.rule.code: read(*other) for other in OTHERS}
-SILENT = {errors.REGISTRY_SILENT, errors.HUB_SILENT, errors.FILE_SILENT}
+NO_RESPONSE = {errors.REGISTRY_NO_RESPONSE, errors.HUB_NO_RESPONSE, errors.FILE_NO_RESPONSE}
 
 
 def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:
@@ -46,8 +46,8 @@ def test_only_silence_comes_by_itself(code: str) -> None:
     finding = refused(image(), code, "it is gone", "look again")
     assert (finding.code, finding.slug, finding.loc) == (code, PAGES[code].rule.slug, LOC)
     assert (finding.message, finding.hint) == ("it is gone (used by chat)", "look again")
-    assert only_silence([finding]) == (code in SILENT)
-    assert not only_silence([finding, refused(image(), "LCK001", "", "")])
+    assert only_missing_responses([finding]) == (code in NO_RESPONSE)
+    assert not only_missing_responses([finding, refused(image(), "LCK001", "", "")])
 
 
 def test_a_revision_that_is_not_there_is_told_where_it_is_named() -> None:

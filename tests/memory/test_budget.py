@@ -185,10 +185,10 @@ def test_everything_on_a_host_adds_up() -> None:
 def test_processes_are_a_part_of_the_reserve_and_never_more_than_it() -> None:
     least, most = budget.process_bytes(None, leads=True)
     for stated, taken in ((12 * GIB, most), (2 * GIB, 2 * GIB)):
-        processes, rest = budget.apart(budget.reserve(119 * GIB, stated), least, most)
+        processes, rest = budget.split_reserve(budget.reserve(119 * GIB, stated), least, most)
         assert (processes.low_bytes, processes.size_bytes, processes.high_bytes) == (least, taken, most)
         assert taken + (rest.size_bytes or 0) == stated
-    assert budget.apart(budget.reserve(None), least, most)[1].size_bytes is None
+    assert budget.split_reserve(budget.reserve(None), least, most)[1].size_bytes is None
 
 
 def test_only_the_leader_of_a_group_has_an_api_server() -> None:

@@ -110,7 +110,7 @@ def test_in_a_ring_nccl_uses_its_ring() -> None:
 
 def test_a_ring_is_closed_in_the_order_of_the_group() -> None:
     links = {name: fabric.links_of(host) for name, host in resolved(ring("a, b, c, d")).fleet.hosts.items()}
-    assert fabric.apart([links[name] for name in "abcd"]) == []
-    assert fabric.apart([links[name] for name in "bcda"]) == []
-    assert fabric.apart([links[name] for name in "acbd"]) == [(0, 1), (2, 3)]
-    assert fabric.apart([links[name] for name in "abc"]) == [(0, 2)]
+    assert fabric.unlinked([links[name] for name in "abcd"]) == []
+    assert fabric.unlinked([links[name] for name in "bcda"]) == []
+    assert fabric.unlinked([links[name] for name in "acbd"]) == [(0, 1), (2, 3)]
+    assert fabric.unlinked([links[name] for name in "abc"]) == [(0, 2)]

@@ -81,7 +81,7 @@ class Progress:
         """Seconds since the start."""
         return time.monotonic() - self._started
 
-    def heard(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Update the phase of a host from an event."""
         if self._live and not self._live.is_started:
             self._live.start()

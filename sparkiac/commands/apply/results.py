@@ -53,7 +53,7 @@ class Results:
         self.switched: set[str] = set()
         """Hosts whose switch was started."""
 
-    def heard(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record failures and the results of switches."""
         kind, host, role = event["event"], str(event.get("host")), event.get("role")
         if kind == "unreachable":

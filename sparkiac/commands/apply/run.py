@@ -39,13 +39,13 @@ def look(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook
     """Compare the hosts with the generated directory; return a failure if Ansible reached no host."""
     results, answers = Results(options.hidden), dict[str, str]()
 
-    def heard(event: Event) -> None:
-        results.heard(event)
+    def on_event(event: Event) -> None:
+        results.on_event(event)
         if looks.is_answer(event):
             answers[event["host"]] = event["stdout"]
 
     wanted = playbook.PlaybookRun(fleet.path, _LOOK, options.for_look, log)
-    code = results.code(playbook.run(wanted, heard, lambda: None))
+    code = results.code(playbook.run(wanted, on_event, lambda: None))
     if code is Exit.INTERRUPTED:
         raise KeyboardInterrupt
     if not (answers or results.failed or results.unreachable):
@@ -66,12 +66,12 @@ def change(
     results = Results(options.hidden)
     with Progress(hosts) as progress:
 
-        def heard(event: Event) -> None:
-            results.heard(event)
-            progress.heard(event)
+        def on_event(event: Event) -> None:
+            results.on_event(event)
+            progress.on_event(event)
 
         wanted = playbook.PlaybookRun(fleet.path, path, options.words, log)
-        code = results.code(playbook.run(wanted, heard, progress.waited))
+        code = results.code(playbook.run(wanted, on_event, progress.waited))
         if code is Exit.INTERRUPTED:
             raise KeyboardInterrupt
         progress.finish(results, done=code is Exit.OK)

@@ -83,7 +83,7 @@ class Session:
         if code := self._prevented(look):
             return code
         if not look.work:
-            self._say(_NOTHING.format(path=self._fleet.path))
+            self._echo(_NOTHING.format(path=self._fleet.path))
             return Exit.OK
         if only_check:  # whether a former host is clean already is unknown
             return Exit.STALE if look.changing else Exit.OK
@@ -94,7 +94,7 @@ class Session:
 
     def _confirm(self, question: str) -> None:
         if not click.confirm(question, err=True):
-            self._say(_UNCHANGED)
+            self._echo(_UNCHANGED)
             raise click.Abort
 
     def _prevented(self, look: FleetLook) -> Exit | None:
@@ -108,7 +108,7 @@ class Session:
         ):
             if found:
                 for text in look.summary or (advice,):
-                    self._say(text)
+                    self._echo(text)
                 return code
         return None
 
@@ -116,7 +116,7 @@ class Session:
         try:
             return self._report(run.change(self._fleet, options, self._log, hosts, path), done)
         except KeyboardInterrupt:
-            self._say(_INTERRUPTED)
+            self._echo(_INTERRUPTED)
             return Exit.INTERRUPTED
 
     def _report(self, applied: Applied, done: str = "") -> Exit:
@@ -127,10 +127,10 @@ class Session:
             terminal.show([Text(), Text(reason, style="red")])
         if applied.code is Exit.OK:
             text = ("Checked {}" if self._options.check else done).format(counted(len(applied.outcomes), "host"))
-            self._say(f"{text} in {page.duration(applied.seconds)}.")
+            self._echo(f"{text} in {page.duration(applied.seconds)}.")
         return applied.code
 
-    def _say(self, text: str) -> None:
+    def _echo(self, text: str) -> None:
         if self._text:
             click.echo(text)
 

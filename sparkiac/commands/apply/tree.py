@@ -48,15 +48,15 @@ def checked(inventory: Path, output: Path | None, output_format: str) -> Generat
     try:
         changes = write.survey(artifacts, path, inputs=hashes(files), generator=__version__)
     except write.WriteError as error:
-        _tell(outcome, output_format, path, _refused(error, path, inventory))
+        _print_refusal(outcome, output_format, path, _refused(error, path, inventory))
         raise click.exceptions.Exit(WRITE_EXITS[type(error).__name__]) from None
     if changes.any:
-        _tell(outcome, output_format, path, _stale(changes, path, inventory))
+        _print_refusal(outcome, output_format, path, _stale(changes, path, inventory))
         raise click.exceptions.Exit(Exit.STALE)
     return GeneratedFleet(outcome.plan, path, generations(artifacts))
 
 
-def _tell(outcome: Outcome, output_format: str, path: Path, reason: str) -> None:
+def _print_refusal(outcome: Outcome, output_format: str, path: Path, reason: str) -> None:
     if output_format == "json":
         show(outcome.report, output_format, output=str(path), error=reason)
     else:

@@ -167,4 +167,4 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], *, yes: boo
     """
     from sparkiac.commands.bench import search
 
-    return search.tune(inventory, deployment, ansible, search.Wish(**options), yes=yes)
+    return search.tune(inventory, deployment, ansible, search.SearchRequest(**options), yes=yes)

@@ -17,7 +17,7 @@ from sparkiac.commands.inputs import known, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.bench.measuring import Wanted
+    from sparkiac.bench.measuring import BenchJob
     from sparkiac.bench.target import Target
     from sparkiac.commands.bench.starts import Deployed
     from sparkiac.model.bench import BenchRecord
@@ -58,7 +58,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
             return target
         if not options["yes"] and is_busy(target):
             return Exit.BUSY
-        return _measure(target, of, _wanted(given.mode, levels, options), options["output"], output_format)
+        return _measure(target, of, _job(given.mode, levels, options), options["output"], output_format)
     except ServerError as error:
         click.echo(str(error), err=True)
         return Exit.IO
@@ -116,7 +116,7 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
 def planned_target(plan: Plan, name: str) -> Target | Exit:
     """Return the target for a deployment; print why there is none."""
     from sparkiac.bench import target
-    from sparkiac.fleet.ask import Failure
+    from sparkiac.fleet.query import Failure
 
     found = target.of_plan(plan, name)
     if isinstance(found, Failure):
@@ -125,24 +125,24 @@ def planned_target(plan: Plan, name: str) -> Target | Exit:
     return found
 
 
-def _wanted(mode: str, levels: Sequence[float], options: dict[str, Any]) -> Wanted:
-    from sparkiac.bench.measuring import Wanted
+def _job(mode: str, levels: Sequence[float], options: dict[str, Any]) -> BenchJob:
+    from sparkiac.bench.measuring import BenchJob
     from sparkiac.bench.points import Sizes
 
     thinking = None if options["thinking"] is None else options["thinking"] == "on"
     sizes = Sizes(options["prompt_tokens"], options["output_tokens"])
-    return Wanted(mode, sizes, tuple(levels), thinking, options["runs"], options["minutes"] * 60, options["tool"])
+    return BenchJob(mode, sizes, tuple(levels), thinking, options["runs"], options["minutes"] * 60, options["tool"])
 
 
-def _measure(target: Target, of: Deployed | None, wanted: Wanted, output: Path | None, output_format: str) -> Exit:
+def _measure(target: Target, of: Deployed | None, job: BenchJob, output: Path | None, output_format: str) -> Exit:
     from sparkiac.bench import measuring
     from sparkiac.commands.bench import files, progress
 
     with progress.Progress(text=output_format == "text") as shown:
-        result = measuring.measure(target, wanted, files.now(), shown.heard)
+        result = measuring.measure(target, job, files.now(), shown.on_progress)
     record = result.record
     if not (record.points or record.tools):
-        return _nothing(wanted.seconds, record, output_format)
+        return _nothing(job.seconds, record, output_format)
     path = output or files.place(of.inventory if of else None, record)
     code = starts.report(of, record, path, output_format)
     if code is not Exit.OK:

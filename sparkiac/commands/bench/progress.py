@@ -35,7 +35,7 @@ class Progress:
         if self._status:
             self._status.stop()
 
-    def heard(self, text: str) -> None:
+    def on_progress(self, text: str) -> None:
         """Show this text."""
         seconds = time.monotonic() - self._began
         line = f"{seconds:6.0f} s  {text}"

@@ -20,7 +20,7 @@ _CONCURRENCY: Final = 8
 """Requests at the same time for the goal throughput."""
 
 
-class Wish(NamedTuple):
+class SearchRequest(NamedTuple):
     """What to search for."""
 
     goal: str
@@ -34,7 +34,7 @@ class Wish(NamedTuple):
     """File of the patch."""
 
 
-def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish, *, yes: bool) -> int:
+def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: SearchRequest, *, yes: bool) -> int:
     """Try changes of options on the hosts, restore the original options, and print the best ones as a patch."""
     from sparkiac.bench import measuring, tuning
     from sparkiac.bench.points import Sizes
@@ -49,20 +49,22 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish,
         playbook.program("ansible-playbook")
     except playbook.MissingProgramError as error:
         raise click.UsageError(str(error)) from None
-    fleet = tree.checked(inventory, wish.generated, "text")
+    fleet = tree.checked(inventory, search.generated, "text")
     known("deployment", deployment, startup_log.servers(fleet.plan))
     listed = tuning.changes(leading(fleet.plan, deployment)[1])
     if not listed:
         message = f"{deployment} has no option to tune: only vLLM's are known"
         raise click.UsageError(message)
-    _ask(deployment, listed, wish.minutes, yes=yes)
-    seconds = wish.minutes * 60
-    mode, levels = ("sweep", (float(_CONCURRENCY),)) if wish.goal == "throughput" else ("single", ())
-    wanted = measuring.Wanted(mode, Sizes(wish.prompt_tokens, wish.output_tokens), levels, None, wish.runs, seconds)
+    _ask(deployment, listed, search.minutes, yes=yes)
+    seconds = search.minutes * 60
+    mode, levels = ("sweep", (float(_CONCURRENCY),)) if search.goal == "throughput" else ("single", ())
+    job = measuring.BenchJob(
+        mode, Sizes(search.prompt_tokens, search.output_tokens), levels, None, search.runs, seconds
+    )
     with tempfile.TemporaryDirectory(prefix="sparkiac-tune-") as folder:
         until_s = time.monotonic() + seconds
-        bed = trials.Bed(inventory, deployment, fleet, given, wanted, Path(folder), until_s)
-        return _run(bed, listed, wish.goal, wish.output)
+        bed = trials.Bed(inventory, deployment, fleet, given, job, Path(folder), until_s)
+        return _run(bed, listed, search.goal, search.output)
 
 
 def _ask(name: str, listed: tuple[Change, ...], minutes: float, *, yes: bool) -> None:

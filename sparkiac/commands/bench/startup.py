@@ -62,9 +62,9 @@ def _of_file(of: Deployed | None, log: Path | None) -> _Log:
 
 
 def _of_journal(of: Deployed) -> _Log:
-    """Read the journal of the host, and ask it which generation it runs."""
+    """Read the journal of the host and the generation that it runs."""
     from sparkiac.bench import target
-    from sparkiac.fleet.ask import endpoint
+    from sparkiac.fleet.query import endpoint
     from sparkiac.model.bench import HostFacts
     from sparkiac.upstream import journal
 

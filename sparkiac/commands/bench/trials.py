@@ -13,7 +13,7 @@ import click
 from sparkiac.commands.exits import Exit
 
 if TYPE_CHECKING:
-    from sparkiac.bench.measuring import Wanted
+    from sparkiac.bench.measuring import BenchJob
     from sparkiac.bench.tuning import Edits, Trial
     from sparkiac.commands.apply.options import AnsibleOptions
     from sparkiac.commands.apply.tree import GeneratedFleet
@@ -34,7 +34,7 @@ class Bed(NamedTuple):
     fleet: GeneratedFleet
     """The tree to which the hosts return."""
     options: AnsibleOptions
-    wanted: Wanted
+    job: BenchJob
     folder: Path
     """Directory for the trees of trials, and for Ansible's output."""
     until_s: float
@@ -136,7 +136,7 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
     if measure.is_busy(found):
         return Exit.BUSY
     with progress.Progress(text=True) as shown:
-        result = measuring.measure(found, bed.wanted, files.now(), shown.heard)
+        result = measuring.measure(found, bed.job, files.now(), shown.on_progress)
     files.store(_place(bed, result.record, what), records.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sparkiac.commands.diagnose.proposal import Proposal
     from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, LogState
     from sparkiac.fleet.diagnosis.lines import LogLine
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.plan.startup_log import StartupComparison
 
     Data = dict[str, Any]
@@ -56,7 +56,7 @@ def _log(state: LogState) -> Data:
     }
 
 
-def _symptom(seen: Seen) -> Data:
+def _symptom(seen: Occurrence) -> Data:
     symptom = seen.symptom
     return {
         "code": symptom.code,

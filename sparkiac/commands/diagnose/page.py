@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, LogState
     from sparkiac.fleet.diagnosis.errors import EngineError
     from sparkiac.fleet.diagnosis.lines import LogLine
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
 _NOT_KNOWN: Final = (
@@ -75,7 +75,7 @@ def _progress(state: LogState) -> str:
     return "ready" if state.ready else "not ready"
 
 
-def _symptom(seen: Seen, starts: Mapping[str, int]) -> Iterator[RenderableType]:
+def _symptom(seen: Occurrence, starts: Mapping[str, int]) -> Iterator[RenderableType]:
     symptom = seen.symptom
     yield Text.assemble(
         "\n", (seen.severity, _COLOURS[seen.severity]), f" {symptom.code} {symptom.slug}: {symptom.title}"
@@ -105,7 +105,7 @@ def _unknown(error: EngineError) -> Iterator[RenderableType]:
     yield terminal.bullets(_NOT_KNOWN)
 
 
-def _note(seen: Seen) -> str:
+def _note(seen: Occurrence) -> str:
     times = f", {seen.times} lines" if seen.times > 1 else ""
     other = "".join(f"; {each.text}" for each in seen.differences if each.excludes)
     return f"{seen.symptom.title} ({_place(seen.lines[0])}{times}){other}"

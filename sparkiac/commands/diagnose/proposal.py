@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sparkiac.commands.diagnose.context import Context
     from sparkiac.fleet.diagnosis.changes import Target
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.pipeline import Outcome
     from sparkiac.report import Edit, Path, Report
 
@@ -36,7 +36,7 @@ class Proposal(NamedTuple):
     """Symptoms whose changes cannot be made, with the reason."""
 
 
-def propose(found: Sequence[Seen], context: Context) -> Proposal:
+def propose(found: Sequence[Occurrence], context: Context) -> Proposal:
     """Return the inventory with all certain changes."""
     raw, container = context.files[0].raw, context.container
     codes, done, refused = list[str](), list[str](), list[tuple[str, str]]()

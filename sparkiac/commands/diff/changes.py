@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.commands.diff import restarts
-from sparkiac.fleet.ask import endpoint
+from sparkiac.fleet.query import endpoint
 from sparkiac.plan import labels, memory_use
 from sparkiac.plan.numbers import gib
 

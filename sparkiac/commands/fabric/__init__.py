@@ -22,8 +22,8 @@ from sparkiac.commands.inputs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.fleet.ask import Endpoint
     from sparkiac.fleet.fabric.checks import Step
+    from sparkiac.fleet.query import Endpoint
     from sparkiac.model.inventory import FabricLink, Inventory
 
 
@@ -82,12 +82,12 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     """
     plan = planned(inventory).plan
     from sparkiac.commands.fabric import cables
-    from sparkiac.fleet import ask
+    from sparkiac.fleet import query
     from sparkiac.fleet.fabric import reading, verifying
     from sparkiac.model import link_record
     from sparkiac.write import replace
 
-    read_hosts = reading.read_all({ask.endpoint(host): host.links for host in plan.hosts if host.links})
+    read_hosts = reading.read_all({query.endpoint(host): host.links for host in plan.hosts if host.links})
     found = cables.known(read_hosts)
     steps, speeds = verifying.verify(plan, found, speed=speed)
     path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
@@ -101,7 +101,7 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
 
 def _endpoints(inventory: Inventory) -> dict[Endpoint, tuple[FabricLink, ...]]:
     """Return where the hosts of an inventory are reached, with their links."""
-    from sparkiac.fleet.ask import Endpoint
+    from sparkiac.fleet.query import Endpoint
     from sparkiac.resolve.fabric import links_of
 
     found = {}

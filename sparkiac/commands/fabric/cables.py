@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.fabric import draft
-from sparkiac.fleet.ask import Failure
 from sparkiac.fleet.fabric import discovery, reading
+from sparkiac.fleet.query import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.fleet.ask import Endpoint
     from sparkiac.fleet.fabric.discovery import FoundLink
     from sparkiac.fleet.fabric.reading import HostPorts
+    from sparkiac.fleet.query import Endpoint
     from sparkiac.model.inventory import FabricLink
 
 

@@ -109,7 +109,7 @@ def _exceeds(use: HostMemoryUse) -> bool:
 
 def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
     accounts = [each for use in used for each in use.accounts]
-    if not all(map(_weighed, accounts)) or any(use.most_bytes is None for use in used):
+    if not all(map(_weights_fit, accounts)) or any(use.most_bytes is None for use in used):
         return _OPEN, "memory unknown"
     if any(isinstance(each.fit, Unknown) for each in accounts):
         return _PARTLY, "weights fit, KV cache unknown"
@@ -117,7 +117,7 @@ def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
     return _FITS, f"fits, {gib(left)} left free"
 
 
-def _weighed(account: DeploymentMemory) -> bool:
+def _weights_fit(account: DeploymentMemory) -> bool:
     """Return whether the weights are known and fit into the memory that the server requests."""
     sizes = [term.size_bytes for term in account.inside if term.name == "weights"]
     return account.shortage_bytes is not None and bool(sizes) and None not in sizes

@@ -144,7 +144,7 @@ def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
     show(Report.of(findings), run.output_format)
     if run.state.plan is None:
         return Exit.BAD_INPUT
-    return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
+    return Exit.IO if locks.only_missing_responses(findings) else Exit.FINDINGS
 
 
 def _check(run: _Run, *, online: bool) -> int:

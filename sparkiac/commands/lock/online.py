@@ -33,7 +33,7 @@ class Checked(NamedTuple):
             return Exit.STALE
         if not self.failures:
             return Exit.OK
-        return Exit.IO if locks.only_silence(self.failures) else Exit.FINDINGS
+        return Exit.IO if locks.only_missing_responses(self.failures) else Exit.FINDINGS
 
 
 def checked(state: LockState) -> Checked:

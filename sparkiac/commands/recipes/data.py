@@ -51,7 +51,7 @@ _ASKED: Final[dict[str, Any]] = {
     "repository": "https://example.org/repository.git",
 }
 """The same for values of a build."""
-_TOLD: Final = ("sources", "notes", "measured", "corrections", "not_verified", "findings")
+_PROVENANCE: Final = ("sources", "notes", "measured", "corrections", "not_verified", "findings")
 """Keys that recipe and variant both have: the variant's values come first."""
 _NOT_SETTINGS: Final = {"engine", "nodes", "model", "image"}
 """Leaves that are shown above the settings."""
@@ -135,7 +135,7 @@ def fragment(name: str) -> dict[str, Any]:
         **{key: getattr(entry, key) for key in ("title", "status", "why", "instead", "engine", "nodes")},
         "needs": list(entry.needs),
         "settings": list(_settings(leaves)),
-        **_told([("fragment", entry)]),
+        **_provenance([("fragment", entry)]),
         "snippet": {"fragments": [*entry.needs, name]} if entry.status in {"recipe", "superseded"} else None,
     }
 
@@ -161,7 +161,7 @@ def entry(found: Catalogued, library: Library = SHIPPED) -> dict[str, Any]:
             if pair.target == values.get("model") or (drafter is not None and pair.drafter == drafter)
         ],
         "facts": dumped(found.facts),
-        **_told(entries),
+        **_provenance(entries),
         "standing": dumped(catalog.standing()) if found.status != "mention" else None,
         "variants": [_variant(name, library) for name in catalogued.variants(found.name, library)]
         if found.variant is None
@@ -181,7 +181,7 @@ def _variant(name: str, library: Library) -> dict[str, Any]:
     return {key: found[key] for key in ("name", "title", "status", "why", "instead")}
 
 
-def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
+def _provenance(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
     """Return the notes, sources and other texts of the entries, each with the kind of its entry."""
     return {
         key: [
@@ -189,7 +189,7 @@ def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
             for kind, entry in entries
             for each in getattr(entry, key)
         ]
-        for key in _TOLD
+        for key in _PROVENANCE
     }
 
 

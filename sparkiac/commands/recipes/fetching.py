@@ -53,7 +53,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
         known("source", name, wanted)
     pinned = lock.value.sources if lock and lock.value else {}
     moved = set(names or wanted) if upgrade else set()
-    kept, due = _sorted_out(wanted, pinned, files[0].fetched, moved)
+    kept, due = _split_by_pin(wanted, pinned, files[0].fetched, moved)
     try:
         new = [_fetched(name, wanted[name], None if name in moved else pinned.get(name)) for name in due]
     except _Refused as error:
@@ -92,7 +92,7 @@ def _refuse(findings: Iterable[Finding]) -> int:
     return Exit.BAD_INPUT
 
 
-def _sorted_out(
+def _split_by_pin(
     wanted: Mapping[str, RecipeSource],
     pinned: Mapping[str, LockedSource],
     present: Mapping[str, tuple[RecipeText, ...]],

@@ -47,7 +47,7 @@ def _inventories(first: InputFile) -> Iterator[InputFile]:
             yield pipeline.InputFile(str(path), path.read_bytes())
 
 
-def tell(inventory: InputFile) -> None:
+def print_left_over(inventory: InputFile) -> None:
     """Print a line for each source that is left over."""
     folder, name = Path(inventory.name).parent, click.format_filename(inventory.name)
     for source in left_over(inventory):

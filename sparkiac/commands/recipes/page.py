@@ -247,7 +247,7 @@ def _flat(facts: Data) -> Iterator[tuple[str, str]]:
 
 
 def _measured(data: Data) -> Parts:
-    for title, items in _by_teller(data, "measured", "Measured by the sources"):
+    for title, items in _own_then_recipe(data, "measured", "Measured by the sources"):
         yield heading(title)
         made = table("what", "figure", "source")
         for each in items:
@@ -256,16 +256,16 @@ def _measured(data: Data) -> Parts:
 
 
 def _list(data: Data, key: str, title: str, write: Callable[[Data], str]) -> Parts:
-    for said, items in _by_teller(data, key, title):
-        yield heading(said)
+    for name, items in _own_then_recipe(data, key, title):
+        yield heading(name)
         yield bullets(write(each) for each in items)
 
 
-def _by_teller(data: Data, key: str, title: str) -> Iterator[tuple[str, list[Data]]]:
+def _own_then_recipe(data: Data, key: str, title: str) -> Iterator[tuple[str, list[Data]]]:
     """Return the items of the entry itself, then those of its recipe."""
     own = [each for each in data[key] if each["of"] == data["kind"]]
     others = [each for each in data[key] if each["of"] != data["kind"]]
-    yield from ((said, items) for said, items in ((title, own), (f"{title} (of the recipe)", others)) if items)
+    yield from ((name, items) for name, items in ((title, own), (f"{title} (of the recipe)", others)) if items)
 
 
 def _variants(variants: Iterable[Data]) -> Parts:

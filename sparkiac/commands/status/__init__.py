@@ -1,4 +1,4 @@
-"""`sparkiac status`: ask the hosts for their state, and show what is not healthy or differs from what was generated."""
+"""`sparkiac status`: read the state of the hosts, and show what is not healthy or differs from what was generated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_j
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sparkiac.fleet.ask import Answer
+    from sparkiac.fleet.query import Answer
     from sparkiac.fleet.status import HostStatus
     from sparkiac.plan import HostPlan
 
@@ -23,7 +23,7 @@ _NO_TREE: Final = "{path} has no generation of {hosts}: run sparkiac generate; g
 
 
 class _Fleet(NamedTuple):
-    """The hosts to ask, and the generation of each in the generated directory."""
+    """The hosts to query, and the generation of each in the generated directory."""
 
     name: str
     path: Path
@@ -38,7 +38,7 @@ class _Fleet(NamedTuple):
 @click.option("--watch", is_flag=True, help="Show a live view until Ctrl-C.")
 @AS_JSON
 def status(inventory: Path, hosts: tuple[str, ...], output_format: str, *, output: Path | None, watch: bool) -> int:
-    """Ask all hosts of INVENTORY, or each HOST, for their state over SSH; change nothing.
+    """Read the state of all hosts of INVENTORY, or of each HOST, over SSH; change nothing.
 
     For each host: driver, firmware, memory, clock, generation, and files that were changed by hand. For each unit: its
     state, the names that it serves, KV cache, requests, tokens per second, and why it was started last. Facts that
@@ -65,7 +65,7 @@ def _require_terminal(output_format: str) -> None:
 
 
 def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _Fleet:
-    """Return the hosts to ask, and say which of them have no generated files."""
+    """Return the hosts to query, and report which of them have no generated files."""
     from sparkiac.commands.apply.tree import generation_in
 
     plan = planned(inventory, output_format).plan
@@ -82,13 +82,13 @@ def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_
 
 def _once(fleet: _Fleet, output_format: str) -> Exit:
     from sparkiac.commands.status import data, page
-    from sparkiac.fleet import ask
+    from sparkiac.fleet import query
     from sparkiac.formats import terminal
 
     if output_format == "text":
         click.echo(f"Asking {terminal.counted(len(fleet.hosts), 'host')} …", err=True)
     found = {}
-    for answer in ask.ask_all(map(ask.endpoint, fleet.hosts.values())):
+    for answer in query.query_all(map(query.endpoint, fleet.hosts.values())):
         found[answer.host] = _status(fleet, answer)
     statuses = [found[name] for name in fleet.hosts]
     if output_format == "json":
@@ -99,14 +99,14 @@ def _once(fleet: _Fleet, output_format: str) -> Exit:
 
 
 def _watch(fleet: _Fleet) -> Exit:
-    """Ask all hosts again and again, and show the last answers, until an interrupt."""
+    """Query all hosts repeatedly and show the last answers, until an interrupt."""
     from sparkiac.commands.status.live import LiveView
-    from sparkiac.fleet import ask
+    from sparkiac.fleet import query
 
     with LiveView(list(fleet.hosts)) as view:
         try:
             view.update(None)
-            for answer in ask.ask_again(map(ask.endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
+            for answer in query.query_repeatedly(map(query.endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
                 view.update(_status(fleet, answer) if answer else None)
         except KeyboardInterrupt:
             return Exit.INTERRUPTED

@@ -26,9 +26,9 @@ def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]
     given = frozenset(_spelling(name) for name in options)
     found: list[Fault] = []
     for name, value in options.items():
-        unsayable = _unsayable(name, value, interface)
-        if unsayable is not None:
-            found.append(unsayable)
+        unwritable = _unwritable(name, value, interface)
+        if unwritable is not None:
+            found.append(unwritable)
         else:
             faults = _faults(("model", *written({name: value})), interface, given)
             found += [fault._replace(option=name) for fault in faults]
@@ -63,7 +63,7 @@ def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozen
     unknown = names.of_option(option.name, word, interface, given=others)
     wrong = values.fault(option, word)
     if unknown is not None:
-        yield Fault("name", option.name, unknown.said, (), word, unknown.known, unknown.registry)
+        yield Fault("name", option.name, unknown.problem, (), word, unknown.known, unknown.registry)
     elif wrong is not None:
         yield Fault("value", option.name, wrong[0], (), word, wrong[1])
     elif option.object is not None and not (option.optional and word in {"None", ""}):
@@ -72,13 +72,13 @@ def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozen
         yield Fault("deprecated", option.name, f"names {word}, which is deprecated", (), word)
 
 
-def _unsayable(name: str, value: object, interface: Interface) -> Fault | None:
+def _unwritable(name: str, value: object, interface: Interface) -> Fault | None:
     """Return what is wrong with a value that no command line can express: false for a switch without `--no-`."""
     option = interface.options.get(interface.spellings.get(_spelling(name), ""))
     if option is None or value is not False or option.kind == "pair":
         return None
-    said = "is a switch that cannot be turned off: remove it" if option.kind == "switch" else "is no switch"
-    return Fault("value", name, said)
+    problem = "is a switch that cannot be turned off: remove it" if option.kind == "switch" else "is no switch"
+    return Fault("value", name, problem)
 
 
 def _spelling(name: str) -> str:

@@ -17,7 +17,7 @@ class Fault(NamedTuple):
     format or method."""
     option: str
     """The option as the user wrote it; for a known option on a command line, its name."""
-    said: str
+    problem: str
     """The rest of the sentence that starts with the option."""
     path: tuple[str, ...] = ()
     """Keys of a JSON value that lead to it."""

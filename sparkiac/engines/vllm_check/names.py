@@ -67,7 +67,7 @@ _NONE: Final = frozenset({"", "none"})
 class UnknownName(NamedTuple):
     """A name that the release does not have."""
 
-    said: str
+    problem: str
     known: tuple[str, ...]
     registry: str
 

@@ -69,13 +69,13 @@ def _keys(
             continue
         named = names.of_key(name, key, inner, interface)
         if named is not None:
-            yield Fault("name", option, named.said, here, str(inner), named.known, named.registry)
+            yield Fault("name", option, named.problem, here, str(inner), named.known, named.registry)
         elif keys[key].type.removesuffix(" | None") in interface.objects and isinstance(inner, dict):
             yield from _keys(option, here, inner, keys[key].type.removesuffix(" | None"), interface)
         else:
-            said = "" if inner is None and name in _NULL_IS_UNSET else _wanted(inner, keys[key], interface)
-            if said:
-                yield Fault("value", option, said, here, str(inner), keys[key].choices)
+            problem = "" if inner is None and name in _NULL_IS_UNSET else _wanted(inner, keys[key], interface)
+            if problem:
+                yield Fault("value", option, problem, here, str(inner), keys[key].choices)
 
 
 def _closed(interface: Interface) -> bool:

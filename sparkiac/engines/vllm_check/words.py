@@ -57,7 +57,7 @@ def read(words: tuple[str, ...], interface: Interface) -> Read:
         faults = [*_strays(stray, interface), *_shortened(plain, interface)]
     except argparse.ArgumentError as error:
         faults = [_refused(error, interface)]
-    return Read(tuple(Given(interface.options[name], *said) for name, *said in namespace.given), tuple(faults))
+    return Read(tuple(Given(interface.options[name], *rest) for name, *rest in namespace.given), tuple(faults))
 
 
 class _Recorded(argparse.Action):

@@ -11,7 +11,7 @@ from sparkiac.report import REMOVE, Edit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.model.symptoms import Change
     from sparkiac.plan.values import Container
     from sparkiac.report import Path, Removal, Scalar
@@ -26,12 +26,12 @@ class Target(NamedTuple):
     value: str | int | float | bool | None
 
 
-def targets(seen: Seen, container: Container) -> tuple[Target, ...]:
+def targets(seen: Occurrence, container: Container) -> tuple[Target, ...]:
     """Return what has to change for one symptom; empty if nothing does, or if no change is certain."""
     return tuple(each for each in _certain(seen, container) if not is_met(each, container))
 
 
-def are_met(seen: Seen, container: Container) -> bool:
+def are_met(seen: Occurrence, container: Container) -> bool:
     """Return whether a container already has the change for a symptom."""
     certain = _certain(seen, container)
     return bool(certain) and all(is_met(each, container) for each in certain)
@@ -61,7 +61,7 @@ def _new(target: Target, written: Mapping[str, object], *, null: bool) -> Scalar
     return REMOVE if target.value is None and is_written and not null else target.value
 
 
-def _certain(seen: Seen, container: Container) -> tuple[Target, ...]:
+def _certain(seen: Occurrence, container: Container) -> tuple[Target, ...]:
     change = seen.symptom.change
     if change is None or not seen.known or any(name not in container.server.options for name in change.requires):
         return ()

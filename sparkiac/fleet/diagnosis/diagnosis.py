@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.fleet.diagnosis.errors import EngineError
     from sparkiac.fleet.diagnosis.lines import Log, LogLine
     from sparkiac.fleet.diagnosis.markers import Marker
-    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.fleet.diagnosis.server import Server
 
 _PROBLEMS: Final = ("error", "warning")
@@ -39,13 +39,13 @@ class Diagnosis(NamedTuple):
 
     server: Server
     states: tuple[LogState, ...]
-    seen: tuple[Seen, ...]
+    seen: tuple[Occurrence, ...]
     """Known symptoms, the cause first."""
     unknown: EngineError | None = None
     """The first error that no symptom describes, if no error of a known symptom explains it."""
 
     @property
-    def problems(self) -> tuple[Seen, ...]:
+    def problems(self) -> tuple[Occurrence, ...]:
         """Return errors and warnings."""
         return tuple(each for each in self.seen if each.severity in _PROBLEMS)
 
@@ -64,7 +64,7 @@ def diagnose(logs: Sequence[Log], planned: Server | None) -> Diagnosis:
     return found._replace(unknown=None) if unknown and unknown.is_consequence and found.problems else found
 
 
-def _unknown(logs: Sequence[Log], seen: Sequence[Seen]) -> EngineError | None:
+def _unknown(logs: Sequence[Log], seen: Sequence[Occurrence]) -> EngineError | None:
     """Return the first error that no symptom explains. A consequence explains only what follows it in its own log."""
     known = [each for each in seen if each.severity == "error"]
     if not all(each.symptom.consequence for each in known):

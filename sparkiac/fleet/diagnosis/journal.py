@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.ask import endpoint
 from sparkiac.fleet.diagnosis import lines
+from sparkiac.fleet.query import endpoint
 from sparkiac.upstream import journal, parallel
 
 if TYPE_CHECKING:

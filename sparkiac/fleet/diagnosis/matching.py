@@ -22,7 +22,7 @@ _SEVERITIES: Final = ("error", "warning", "info")
 _SHOWN: Final = 3
 
 
-class Seen(NamedTuple):
+class Occurrence(NamedTuple):
     """One symptom and the lines that show it."""
 
     symptom: Symptom
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     """Values that the pattern of the symptom captured in the first line, by name."""
     differences: tuple[Difference, ...]
     """Conditions that the server does not meet."""
-    consequences: tuple[Seen, ...] = ()
+    consequences: tuple[Occurrence, ...] = ()
     """Symptoms that it causes."""
 
     @property
@@ -48,14 +48,14 @@ class Seen(NamedTuple):
         return self.symptom.severity if self.known else "info"
 
 
-def diagnosed(logs: Sequence[Log], server: Server) -> tuple[Seen, ...]:
+def diagnosed(logs: Sequence[Log], server: Server) -> tuple[Occurrence, ...]:
     """Return the symptoms in the logs of one server: errors first, the earliest of them first, then the others."""
     found: dict[str, list[LogLine]] = defaultdict(list)
     for log in logs:
         for code, lines in _in(log).items():
             found[code] += lines
     known = {symptom.code: symptom for symptom in catalog.symptoms()}
-    return _ordered([_seen(known[code], lines, server) for code, lines in found.items()])
+    return _ordered([_occurrence(known[code], lines, server) for code, lines in found.items()])
 
 
 def _in(log: Log) -> Mapping[str, list[LogLine]]:
@@ -77,13 +77,13 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((each.code, re.compile(each.pattern)) for each in catalog.symptoms() if each.pattern is not None)
 
 
-def _seen(symptom: Symptom, lines: Sequence[LogLine], server: Server) -> Seen:
+def _occurrence(symptom: Symptom, lines: Sequence[LogLine], server: Server) -> Occurrence:
     first = {(line.log, line.start): line for line in reversed(lines)}
     shown = sorted(first.values(), key=_time)[:_SHOWN]
     matched = re.search(symptom.pattern or "", shown[0].text)
     groups = {name: value for name, value in (matched.groupdict() if matched else {}).items() if value}
     differences = servers.differences(symptom.conditions, server)
-    return Seen(symptom, tuple(shown), len(lines), groups, differences)
+    return Occurrence(symptom, tuple(shown), len(lines), groups, differences)
 
 
 def _time(line: LogLine) -> tuple[int, str, int]:
@@ -91,20 +91,20 @@ def _time(line: LogLine) -> tuple[int, str, int]:
     return (0, line.at, line.number) if line.at else (line.start, "", line.number)
 
 
-def _ordered(found: Iterable[Seen]) -> tuple[Seen, ...]:
+def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
     ranked = sorted(found, key=_rank)
-    caused: dict[str, list[Seen]] = defaultdict(list)
+    caused: dict[str, list[Occurrence]] = defaultdict(list)
     for each in ranked:
         cause = _cause(each, ranked)
         caused[cause.symptom.code if cause else ""].append(each)
     return tuple(each._replace(consequences=tuple(caused[each.symptom.code])) for each in caused[""])
 
 
-def _rank(seen: Seen) -> tuple[int, bool, tuple[int, str, int]]:
+def _rank(seen: Occurrence) -> tuple[int, bool, tuple[int, str, int]]:
     return _SEVERITIES.index(seen.severity), seen.symptom.consequence, _time(seen.lines[0])
 
 
-def _cause(seen: Seen, ranked: Sequence[Seen]) -> Seen | None:
+def _cause(seen: Occurrence, ranked: Sequence[Occurrence]) -> Occurrence | None:
     """Return the symptom that explains another one; it is never a consequence itself."""
     roots = [each for each in ranked if each is not seen and not each.symptom.consequence]
     more_exact = next((each for each in roots if each.symptom.code in seen.symptom.also), None)

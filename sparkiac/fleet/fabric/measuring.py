@@ -8,9 +8,9 @@ from ipaddress import ip_interface
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.ask import Failure, endpoint, run
 from sparkiac.fleet.fabric.checks import Step, gid_index
 from sparkiac.fleet.facts import shown
+from sparkiac.fleet.query import Failure, endpoint, run
 from sparkiac.model.link_record import Speed
 from sparkiac.upstream import ssh
 

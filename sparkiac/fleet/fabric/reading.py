@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from sparkiac.fleet.ask import THREADS, Endpoint, Failure, run
 from sparkiac.fleet.facts import Facts, Text, shown
+from sparkiac.fleet.query import THREADS, Endpoint, Failure, run
 from sparkiac.upstream import machine, parallel, ssh
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Links = tuple[FabricLink, ...]
 
 _TIMEOUT_S: Final = 120
-"""Up to four ports are asked for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
+"""Up to four ports are queried for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
 
 
 class Half(Facts):

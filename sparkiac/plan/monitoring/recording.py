@@ -88,10 +88,10 @@ def rules(offers: Iterable[Mapping[str, Metric]]) -> dict[str, str]:
 
 def _expressions(record: Record, offers: list[Mapping[str, Metric]]) -> Iterator[str]:
     for offer in offers:
-        if all(need in offer and not _misleads(need, offer[need]) for need in record.needs):
+        if all(need in offer and not _grows_at_end_only(need, offer[need]) for need in record.needs):
             yield record.expr.format(*(offer[need].name for need in record.needs), le=_HISTOGRAM)
 
 
-def _misleads(quantity: str, metric: Metric) -> bool:
+def _grows_at_end_only(quantity: str, metric: Metric) -> bool:
     """Return whether a token counter grows only when requests end: in a long request, its rate is 0 as in a hang."""
     return quantity in AT_END and metric.at_end

@@ -86,10 +86,10 @@ def _alike(nodes: Sequence[Node]) -> list[Node]:
     keys = ",".join(node.container.storage.cache_key or "" for node in nodes)
     key = hashlib.sha256(keys.encode()).hexdigest()[:16]
 
-    def alike(container: Container) -> Container:
+    def with_shared_values(container: Container) -> Container:
         return container._replace(storage=container.storage._replace(cache_key=key), memory_bytes=memory)
 
-    return [node._replace(container=alike(node.container)) for node in nodes]
+    return [node._replace(container=with_shared_values(node.container)) for node in nodes]
 
 
 def _leader(node: Node, files: tuple[Artifact, ...]) -> dict[str, Any]:

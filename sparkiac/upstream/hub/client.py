@@ -76,7 +76,7 @@ class HubClient:
         """
         if variable := credentials.offline(environ):
             message = f"no request was sent to the model hub: {variable} is set"
-            raise UpstreamError(errors.HUB_SILENT, message, f"unset {variable}")
+            raise UpstreamError(errors.HUB_NO_RESPONSE, message, f"unset {variable}")
         return cls(credentials.endpoint(environ), credentials.token(environ))
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ class HubClient:
         if status == _FORBIDDEN:
             hint = "allow the token to read gated repositories, or set HF_TOKEN to another token"
             return UpstreamError(errors.GATED, f"{where}: the token has no read access", hint)
-        return UpstreamError(errors.HUB_SILENT, f"{where}: HTTP {status}")
+        return UpstreamError(errors.HUB_NO_RESPONSE, f"{where}: HTTP {status}")
 
 
 def _file(sibling: RepoSibling) -> HubFile:

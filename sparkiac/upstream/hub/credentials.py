@@ -28,7 +28,8 @@ def endpoint(environ: Mapping[str, str]) -> str:
     url = environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
     if not re.fullmatch(forms.URL, url):
         message = f"HF_ENDPOINT is not {forms.FORMS[forms.URL]}"
-        raise UpstreamError(errors.HUB_SILENT, message, "remove user and password from it; the token is in HF_TOKEN")
+        hint = "remove user and password from it; the token is in HF_TOKEN"
+        raise UpstreamError(errors.HUB_NO_RESPONSE, message, hint)
     return url
 
 

@@ -117,7 +117,7 @@ class RegistryClient:
             return None
         if response.status != _OK:
             message = f"{reference}: {response.host}: HTTP {response.status}{code}"
-            raise UpstreamError(errors.REGISTRY_SILENT, message)
+            raise UpstreamError(errors.REGISTRY_NO_RESPONSE, message)
         return response
 
     def _send(self, reference: ImageReference, path: str, max_bytes: int) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Ask hosts for their facts: one SSH session each, which runs the program `status` there."""
+"""Read the facts of hosts: one SSH session each, which runs the program `status` there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import HostPlan
 
 THREADS: Final = 64
-"""Hosts that are asked at the same time. Each thread waits for one ssh process."""
+"""Hosts that are queried at the same time. Each thread waits for one ssh process."""
 DEADLINE_S: Final = 20
 """Time from the connection to the end of the output. A host needs about two seconds."""
 _NEVER: Final = 90
@@ -69,30 +69,30 @@ class Answer(NamedTuple):
     end_s: float
 
 
-def ask_all(hosts: Iterable[Endpoint]) -> Iterator[Answer]:
-    """Ask all hosts and return their answers in the order of arrival."""
-    for _, found in parallel.each(hosts, ask, threads=THREADS):
+def query_all(hosts: Iterable[Endpoint]) -> Iterator[Answer]:
+    """Query all hosts; return their answers in the order of arrival."""
+    for _, found in parallel.each(hosts, query, threads=THREADS):
         assert isinstance(found, Answer)  # noqa: S101
         yield found
 
 
-def ask_again(hosts: Iterable[Endpoint], *, period_s: float) -> Iterator[Answer | None]:
-    """Ask all hosts again and again; return their answers in the order of arrival, and None while none arrives."""
-    for found in parallel.again(hosts, ask, threads=THREADS, period_s=period_s):
+def query_repeatedly(hosts: Iterable[Endpoint], *, period_s: float) -> Iterator[Answer | None]:
+    """Query all hosts repeatedly; return their answers in the order of arrival, and None while none arrives."""
+    for found in parallel.again(hosts, query, threads=THREADS, period_s=period_s):
         yield found[1] if found else None
 
 
-def ask(host: Endpoint) -> Answer:
-    """Ask one host."""
+def query(host: Endpoint) -> Answer:
+    """Query one host."""
     begin_s = time.time()
-    found = _asked(host)
+    found = _facts(host)
     end_s = time.time()
     if isinstance(found, Failure):
         return Answer(host.name, None, found, begin_s, end_s)
     return Answer(host.name, found, None, begin_s, end_s)
 
 
-def _asked(host: Endpoint) -> HostFacts | Failure:
+def _facts(host: Endpoint) -> HostFacts | Failure:
     hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
     late = Failure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
     done = run(host, ("sh", "-c", SCRIPT, "sh", *load.names()), "", timeout_s=DEADLINE_S, late=late)

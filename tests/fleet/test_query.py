@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.fleet import ask, load
-from sparkiac.fleet.ask import Endpoint
+from sparkiac.fleet import load, query
+from sparkiac.fleet.query import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bin").mkdir()
     write(tmp_path / "bin/id", "#!/bin/sh\necho 1000\n")
     write(tmp_path / "bin/sudo", SUDO)
-    script = ask.SCRIPT.replace("/usr/local/lib/sparkiac", f"{tmp_path}/sparkiac")
-    monkeypatch.setattr(ask, "SCRIPT", script)
+    script = query.SCRIPT.replace("/usr/local/lib/sparkiac", f"{tmp_path}/sparkiac")
+    monkeypatch.setattr(query, "SCRIPT", script)
 
     def run(
         target: str, words: Sequence[str], *, program: str, timeout_s: float, port: int | None
@@ -43,7 +43,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             words, input=program, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
         )
 
-    monkeypatch.setattr(ask.ssh, "run", run)
+    monkeypatch.setattr(query.ssh, "run", run)
     return tmp_path
 
 
@@ -55,7 +55,7 @@ def write(path: Path, text: str) -> None:
 
 def reason() -> str:
     """Ask the host and return why there are no facts: here the program prints no facts, but how it runs."""
-    found = ask.ask(Endpoint("a", "10.0.0.1", "ada", None))
+    found = query.query(Endpoint("a", "10.0.0.1", "ada", None))
     assert found.failure is not None
     assert found.failure.reachable
     return found.failure.reason
