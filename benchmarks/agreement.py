@@ -27,7 +27,7 @@ from sparkiac.upstream import streaming
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sparkiac.bench.client import Endpoint
+    from sparkiac.bench.client import ApiEndpoint
 
     Client = Callable[[str], tuple[float, float]]
 
@@ -73,10 +73,10 @@ def main(url: str, python: str, pairs: int) -> None:
     report(measured)
 
 
-def prompts(endpoint: Endpoint) -> Iterator[str]:
+def prompts(endpoint: ApiEndpoint) -> Iterator[str]:
     """Yield prompts of the wanted length."""
     source = Prompts(str(time.time_ns()))
-    session = runner.Session(endpoint, source, None, Event(), time.monotonic() + 600, lambda _: None, {})
+    session = runner.BenchSession(endpoint, source, None, Event(), time.monotonic() + 600, lambda _: None, {})
     [point] = points.points("single", points.Sizes(PROMPT_TOKENS, OUTPUT_TOKENS))
     runner.prepare(session, [point])
     units = session.lengths[point.kind].units(PROMPT_TOKENS)

@@ -35,7 +35,7 @@ CHOSEN: Final[dict[str, Any]] = {
     "Defaults.sysctl": {"vm.swappiness": 1},
     "Ngram.prompt_lookup_min": 2,
     "Ngram.prompt_lookup_max": 4,
-    "_Drafted.quantization": "fp8",
+    "_WithDrafter.quantization": "fp8",
     "ContainerSettings.shm_size_gib": 16,
     "ContainerSettings.tmp_size_gib": 4,
     "Timeouts.restart_delay_s": 10,

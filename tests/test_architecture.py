@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -110,6 +111,18 @@ def test_functions_are_small_in_general() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     assert [name(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    """Nor do they differ in a leading underscore only: a name has one meaning in the whole package."""
+    classes = [
+        (node.name.lstrip("_"), name(path))
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    counts = Counter(each for each, _ in classes)
+    assert [(each, path) for each, path in classes if counts[each] > 1] == []
 
 
 def test_a_module_has_every_name_that_it_exports() -> None:

@@ -41,7 +41,7 @@ class Series(NamedTuple):
     spreads: dict[str, Spread]
 
 
-class Panel(NamedTuple):
+class ChartPanel(NamedTuple):
     """One quantity of all points."""
 
     quantity: Quantity
@@ -76,17 +76,17 @@ def _quantities(listed: Sequence[tuple[str, BenchRecord]]) -> tuple[Quantity, ..
     return (*speeds, summary.TTFT)
 
 
-def _panel(quantity: Quantity, listed: Sequence[tuple[str, BenchRecord]]) -> Panel | None:
+def _panel(quantity: Quantity, listed: Sequence[tuple[str, BenchRecord]]) -> ChartPanel | None:
     series = tuple(
         Series(name, {point.name: found for point in record.points if (found := summary.requests(point, quantity))})
         for name, record in listed
     )
     labels = tuple(dict.fromkeys(label for each in series for label in each.spreads))
     joined = all(record.mode in _ORDERED for _, record in listed)
-    return Panel(quantity, labels, series, joined) if labels else None
+    return ChartPanel(quantity, labels, series, joined) if labels else None
 
 
-def _drawn(panel: Panel, top: float) -> Iterator[str]:
+def _drawn(panel: ChartPanel, top: float) -> Iterator[str]:
     """Yield a panel: title, grid, labels, then each series."""
     highest = max(found.p90 for each in panel.series for found in each.spreads.values())
     step = _step(highest)
@@ -115,7 +115,7 @@ def _labels(labels: Sequence[str], base: float) -> Iterator[str]:
         yield f'<text class="s" x="{x:.1f}" y="{base + 18:.1f}" text-anchor="middle">{text}</text>'
 
 
-def _series(panel: Panel, series: Series, place: int, base: float, full: float) -> Iterator[str]:
+def _series(panel: ChartPanel, series: Series, place: int, base: float, full: float) -> Iterator[str]:
     """Yield one record: the range and the median of each point."""
     width = (_WIDTH - _LEFT - _RIGHT) / len(panel.labels)
     shift = (place - (len(panel.series) - 1) / 2) * 14

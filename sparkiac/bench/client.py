@@ -25,7 +25,7 @@ _TIMEOUT_S: Final = 900
 _SHORTEST_S: Final = 1.0
 
 
-class Endpoint(NamedTuple):
+class ApiEndpoint(NamedTuple):
     """The server to measure."""
 
     url: str
@@ -85,7 +85,7 @@ class Sample(NamedTuple):
         return formulas.decode_speed(self.output_tokens, self.ttft_s, self.total_s)
 
 
-def measure(endpoint: Endpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:
+def measure(endpoint: ApiEndpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:
     """Send a request and return its times. Raises StoppedError, also at `until_s` of the monotonic clock."""
     timeout_s = min(_TIMEOUT_S, max(_SHORTEST_S, until_s - time.monotonic()))
     request = ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, _body(endpoint, chat), timeout_s)
@@ -95,7 +95,7 @@ def measure(endpoint: Endpoint, chat: Chat, stopped: Event, until_s: float = mat
         return Sample(error=str(error))
 
 
-def complete(endpoint: Endpoint, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """Send a request without a stream and return the message. Raises ServerError."""
     data = {"model": endpoint.model, "temperature": 0, **body}
     text = fetch(ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, data, timeout_s))
@@ -132,7 +132,7 @@ def _length(found: object) -> int | None:
     return found if isinstance(found, int) and found > 0 else None
 
 
-def _body(endpoint: Endpoint, chat: Chat) -> dict[str, Any]:
+def _body(endpoint: ApiEndpoint, chat: Chat) -> dict[str, Any]:
     """Return the request. `ignore_eos` and `min_tokens` force the length; engines without them ignore the names."""
     body: dict[str, Any] = {
         "model": endpoint.model,

@@ -46,7 +46,7 @@ class Row(NamedTuple):
     """Rounds of each record."""
 
 
-class Comparison(NamedTuple):
+class BenchComparison(NamedTuple):
     """Two records side by side."""
 
     rows: tuple[Row, ...]
@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
     """Points that only one record has."""
 
 
-class _Pair(NamedTuple):
+class _QuantityPair(NamedTuple):
     point: str
     quantity: str
     unit: str
@@ -70,7 +70,7 @@ class _Pair(NamedTuple):
         return f"{self.point}/{self.quantity}"
 
 
-def compare(first: BenchRecord, second: BenchRecord) -> Comparison:
+def compare(first: BenchRecord, second: BenchRecord) -> BenchComparison:
     """Compare the second record with the first one."""
     ones, others = ({point.name: point for point in each.points} for each in (first, second))
     pairs = [pair for name in ones if name in others for pair in _pairs(ones[name], others[name])]
@@ -79,26 +79,30 @@ def compare(first: BenchRecord, second: BenchRecord) -> Comparison:
     corrected = noise.holm({key: noise.p_value(pair.first, pair.second) for key, pair in enough.items()})
     rows = tuple(_row(pair, corrected.get(pair.key)) for pair in pairs)
     missing = tuple(sorted(ones.keys() ^ others.keys()))
-    return Comparison(rows, _overall(rows), tuple(_differences(first, second)), missing)
+    return BenchComparison(rows, _overall(rows), tuple(_differences(first, second)), missing)
 
 
-def _pairs(first: PointRecord, second: PointRecord) -> Iterator[_Pair]:
+def _pairs(first: PointRecord, second: PointRecord) -> Iterator[_QuantityPair]:
     for each in summary.quantities(first):
         both = summary.by_round(first, each), summary.by_round(second, each)
         if all(both):
-            yield _Pair(first.name, each.name, each.unit, each.higher_is_better, *both)
+            yield _QuantityPair(first.name, each.name, each.unit, each.higher_is_better, *both)
     for name, value in first.reported.items():
         if name in second.reported:
             better = "tokens/s" in name or "throughput" in name
-            yield _Pair(first.name, name, "", better, [value], [second.reported[name]])
+            yield _QuantityPair(first.name, name, "", better, [value], [second.reported[name]])
 
 
-def _tools(first: BenchRecord, second: BenchRecord) -> list[_Pair]:
+def _tools(first: BenchRecord, second: BenchRecord) -> list[_QuantityPair]:
     rates = [[100.0 * passed for case in each.tools for passed in case.passed] for each in (first, second)]
-    return [_Pair(_TOOLS, "success", "%", higher_is_better=True, first=rates[0], second=rates[1])] if all(rates) else []
+    return (
+        [_QuantityPair(_TOOLS, "success", "%", higher_is_better=True, first=rates[0], second=rates[1])]
+        if all(rates)
+        else []
+    )
 
 
-def _row(pair: _Pair, p: float | None) -> Row:
+def _row(pair: _QuantityPair, p: float | None) -> Row:
     middle = statistics.fmean if pair.point == _TOOLS else statistics.median
     first, second = middle(pair.first), middle(pair.second)
     change = formulas.change(first, second) if first else 0.0

@@ -12,7 +12,7 @@ from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.bench.client import Endpoint
+    from sparkiac.bench.client import ApiEndpoint
 
 _POSITION: Final = re.compile(r'position="(\d+)"')
 _PER_POSITION: Final = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
@@ -47,7 +47,7 @@ class Counters(NamedTuple):
         return Counters(values, places)
 
 
-class Speculation(NamedTuple):
+class SpeculationCounters(NamedTuple):
     """Speculative decoding over some requests."""
 
     acceptance: float
@@ -61,7 +61,7 @@ class Speculation(NamedTuple):
     """Share of the drafts that were accepted up to each position."""
 
 
-def read(endpoint: Endpoint) -> Counters | None:
+def read(endpoint: ApiEndpoint) -> Counters | None:
     """Return the counters of a server; None if it exposes no metrics."""
     try:
         return parse(fetch(ServerRequest(f"{endpoint.url}/metrics", endpoint.key)), endpoint.engine)
@@ -83,11 +83,13 @@ def parse(page: str, engine: str | None) -> Counters | None:
     return None
 
 
-def speculation(grown: Counters) -> Speculation | None:
+def speculation(grown: Counters) -> SpeculationCounters | None:
     """Return the result of speculative decoding; None without drafts."""
     drafts, drafted, accepted = (grown.values.get(each) for each in ("drafts", "draft_tokens", "accepted_tokens"))
     if not drafts or not drafted or accepted is None:
         return None
     acceptance, each = accepted / drafted, drafted / drafts
     shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
-    return Speculation(acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, each), shares)
+    return SpeculationCounters(
+        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, each), shares
+    )

@@ -11,9 +11,9 @@ from sparkiac.upstream.streaming import ServerError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sparkiac.bench.client import Endpoint
+    from sparkiac.bench.client import ApiEndpoint
     from sparkiac.bench.points import Sizes
-    from sparkiac.bench.runner import Session
+    from sparkiac.bench.runner import BenchSession
     from sparkiac.model.bench import BenchRecord
 
 _RESULT: Final = "result.json"
@@ -26,7 +26,7 @@ class Command(NamedTuple):
     result: str | None = None
 
 
-def run(session: Session, tool: str, mode: str, sizes: Sizes) -> BenchRecord:
+def run(session: BenchSession, tool: str, mode: str, sizes: Sizes) -> BenchRecord:
     """Run a program and return its result. Raises ServerError if it is missing or fails."""
     command = _COMMANDS[tool](session.endpoint, mode, sizes)
     session.on_progress(f"running {command.words[0]}")
@@ -40,7 +40,7 @@ def run(session: Session, tool: str, mode: str, sizes: Sizes) -> BenchRecord:
         raise ServerError(message) from None
 
 
-def _vllm(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:
+def _vllm(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:
     """Return `vllm bench serve` as in section 10 of the Spark guide, with the times of each request."""
     alone = mode == "single"
     words = (
@@ -56,7 +56,7 @@ def _vllm(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:
     return Command(words, _RESULT)
 
 
-def _benchy(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
+def _benchy(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
     """Return llama-benchy with the sizes of most published results."""
     depths = ("0", "4096", "8192", "16384", "32768", "65536")
     fits = [each for each in depths if endpoint.max_model_len is None or int(each) + 4096 <= endpoint.max_model_len]
@@ -67,13 +67,13 @@ def _benchy(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:  # noqa: AR
     return Command(words)
 
 
-def _tool_eval(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
+def _tool_eval(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
     """Return tool-eval-bench: its 15 short scenarios, or its test of speculative decoding."""
     kind = "--spec-bench" if mode == "speculation" else "--short"
     return Command(("tool-eval-bench", kind, "--base-url", endpoint.url, "--model", endpoint.model))
 
 
-_COMMANDS: Final[dict[str, Callable[[Endpoint, str, Sizes], Command]]] = {
+_COMMANDS: Final[dict[str, Callable[[ApiEndpoint, str, Sizes], Command]]] = {
     "vllm-bench": _vllm,
     "llama-benchy": _benchy,
     "tool-eval-bench": _tool_eval,

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject, ToolCase
+from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord, ToolCase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +89,7 @@ def _serve(data: Mapping[str, Any]) -> BenchRecord:
         mode="serve",
         tool="vllm bench serve",
         taken=str(data.get("date", _UNDATED)),
-        subject=Subject(url="", model=str(data["model_id"]), engine="vllm"),
+        subject=BenchSubject(url="", model=str(data["model_id"]), engine="vllm"),
         points=(point,),
         notes=(f"{data['failed']} requests failed",) if data.get("failed") else (),
     )
@@ -134,7 +134,7 @@ def _benchy(text: str) -> BenchRecord:
         mode="depth",
         tool=f"llama-benchy{f' {version[1]}' if version else ''}{f', latency mode {latency[1]}' if latency else ''}",
         taken=_UNDATED,
-        subject=Subject(url="", model=model[1] if model else "unknown"),
+        subject=BenchSubject(url="", model=model[1] if model else "unknown"),
         points=tuple(points.values()),
     )
 
@@ -156,7 +156,7 @@ def _tool_eval(text: str) -> BenchRecord:
         mode="tools" if cases else "speculation",
         tool=f"tool-eval-bench {version[1]}" if version else "tool-eval-bench",
         taken=_UNDATED,
-        subject=Subject(url="", model=model[1] if model else "unknown"),
+        subject=BenchSubject(url="", model=model[1] if model else "unknown"),
         points=(*scores, *(_spec(row) for row in _SPEC_ROW.finditer(text))),
         tools=cases,
     )

@@ -10,8 +10,8 @@ from sparkiac.characters import escaped_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.bench.comparison import Comparison
-    from sparkiac.bench.tables import Table
+    from sparkiac.bench.comparison import BenchComparison
+    from sparkiac.bench.tables import BenchTable
     from sparkiac.model.bench import BenchRecord
 
 
@@ -33,7 +33,7 @@ def of_record(record: BenchRecord) -> str:
     return _joined([*lines, *([""] if notes else []), *(f"- {_text(note)}" for note in notes)])
 
 
-def of_comparison(found: Comparison) -> str:
+def of_comparison(found: BenchComparison) -> str:
     """Return the page of a comparison."""
     lines = [f"# {found.verdict}", "", *_table(tables.compared(found))]
     for title, listed in (("Differences", found.differences), ("Only in one record", found.missing)):
@@ -42,7 +42,7 @@ def of_comparison(found: Comparison) -> str:
     return _joined(lines)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: BenchTable) -> Iterator[str]:
     yield _line(table.columns)
     yield _line([":--" if place < table.left else "--:" for place in range(len(table.columns))])
     yield from map(_line, table.rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac import __version__
 from sparkiac.bench import drivers, points, records, runner, summary, target, tool_calls
 from sparkiac.bench.prompts import Prompts
-from sparkiac.bench.runner import Round, Session
+from sparkiac.bench.runner import BenchSession, Round
 from sparkiac.model.bench import BenchRecord
 from sparkiac.upstream.streaming import ServerError, StoppedError
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sparkiac.bench.points import Point, Sizes
-    from sparkiac.bench.target import Target
-    from sparkiac.model.bench import HostFacts
+    from sparkiac.bench.target import BenchTarget
+    from sparkiac.model.bench import BenchHost
 
 
 class BenchJob(NamedTuple):
@@ -45,23 +45,23 @@ class Result(NamedTuple):
     """Whether requests failed."""
 
 
-class _Found:
+class _Measurements:
     """The measurements so far."""
 
     def __init__(self) -> None:
         self.rounds = list[Round]()
         self.calls = list[tuple[str, str | None]]()
         self.notes = list[str]()
-        self.after: dict[str, HostFacts] = {}
+        self.after: dict[str, BenchHost] = {}
         self.foreign: BenchRecord | None = None
         self.interrupted = False
 
 
-def measure(aim: Target, job: BenchJob, taken: str, on_progress: Callable[[str], None]) -> Result:
+def measure(aim: BenchTarget, job: BenchJob, taken: str, on_progress: Callable[[str], None]) -> Result:
     """Measure and return the record. Raises ServerError if the server does not respond at all."""
-    found, stopped = _Found(), Event()
+    found, stopped = _Measurements(), Event()
     until_s = time.monotonic() + job.seconds
-    session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), job.thinking, stopped, until_s, on_progress, {})
+    session = BenchSession(aim.endpoint, Prompts(secrets.token_hex(8)), job.thinking, stopped, until_s, on_progress, {})
     on_progress("reading the facts of the hosts" if aim.hosts else "starting")
     before = target.host_facts(aim.hosts)
     try:
@@ -83,7 +83,7 @@ def measure(aim: Target, job: BenchJob, taken: str, on_progress: Callable[[str],
     return Result(record, failed)
 
 
-def _collect(session: Session, job: BenchJob, found: _Found) -> None:
+def _collect(session: BenchSession, job: BenchJob, found: _Measurements) -> None:
     if job.tool is not None:
         found.foreign = drivers.run(session, job.tool, job.mode, job.sizes)
         return
@@ -99,7 +99,7 @@ def _collect(session: Session, job: BenchJob, found: _Found) -> None:
         found.notes.append(text)
 
 
-def _rounds(session: Session, job: BenchJob, notes: list[str]) -> Iterator[Round]:
+def _rounds(session: BenchSession, job: BenchJob, notes: list[str]) -> Iterator[Round]:
     listed = _planned(session, job, job.levels, notes)
     looks_for_knee = job.mode == "sweep" and not job.levels
     runner.prepare(session, listed[:1] if looks_for_knee else listed)  # high loads may never be reached
@@ -109,7 +109,7 @@ def _rounds(session: Session, job: BenchJob, notes: list[str]) -> Iterator[Round
     yield from measured(session, listed, job.runs)
 
 
-def _planned(session: Session, job: BenchJob, levels: Sequence[float], notes: list[str]) -> tuple[Point, ...]:
+def _planned(session: BenchSession, job: BenchJob, levels: Sequence[float], notes: list[str]) -> tuple[Point, ...]:
     """Return the points that fit into the server's context. Raises ServerError if none does."""
     listed = points.points(job.mode, job.sizes, levels)
     if job.mode == "rate" and not levels:
@@ -122,7 +122,9 @@ def _planned(session: Session, job: BenchJob, levels: Sequence[float], notes: li
     return fits
 
 
-def _record(aim: Target, job: BenchJob, taken: str, before: dict[str, HostFacts], found: _Found) -> BenchRecord:
+def _record(
+    aim: BenchTarget, job: BenchJob, taken: str, before: dict[str, BenchHost], found: _Measurements
+) -> BenchRecord:
     foreign = found.foreign
     record = BenchRecord(
         mode=job.mode,

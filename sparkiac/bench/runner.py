@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event
 
-    from sparkiac.bench.client import Endpoint
+    from sparkiac.bench.client import ApiEndpoint
     from sparkiac.bench.counters import Counters
     from sparkiac.bench.points import Sizes
     from sparkiac.bench.prompts import Kind, Prompts
@@ -57,10 +57,10 @@ class Round(NamedTuple):
         return formulas.throughput(sum(sample.output_tokens for sample in self.good), self.seconds)
 
 
-class Session(NamedTuple):
+class BenchSession(NamedTuple):
     """Values that all rounds of a run share."""
 
-    endpoint: Endpoint
+    endpoint: ApiEndpoint
     prompts: Prompts
     thinking: bool | None
     stopped: Event
@@ -76,7 +76,7 @@ class Session(NamedTuple):
         return self.until_s - time.monotonic()
 
 
-def prepare(session: Session, listed: Sequence[Point]) -> None:
+def prepare(session: BenchSession, listed: Sequence[Point]) -> None:
     """Measure how long prompts are, and warm the server up with one short response at each point.
 
     Raises ServerError.
@@ -91,7 +91,7 @@ def prepare(session: Session, listed: Sequence[Point]) -> None:
             _round(session, point._replace(output_tokens=min(_WARM_TOKENS, point.output_tokens), rate=None))
 
 
-def repeat(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Round]:
+def repeat(session: BenchSession, listed: Sequence[Point], runs: int) -> Iterator[Round]:
     """Yield rounds of all points; end early if the next round would not end in time."""
     took: dict[str, float] = {}
     for number in range(runs):
@@ -104,7 +104,7 @@ def repeat(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Rou
             yield found
 
 
-def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Round]:
+def sweep(session: BenchSession, listed: Sequence[Point], runs: int) -> Iterator[Round]:
     """Yield rounds with increasing concurrency until the throughput is flat; then repeat these rounds."""
     used, best, flat = list[Point](), 0.0, 0
     for point in listed:
@@ -121,7 +121,7 @@ def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Roun
     yield from repeat(session, used, runs - 1)
 
 
-def rates(session: Session, sizes: Sizes) -> tuple[float, ...]:
+def rates(session: BenchSession, sizes: Sizes) -> tuple[float, ...]:
     """Measure the requests per second under full load, and return the rates of mode `rate`."""
     burst = points.burst(sizes)
     session.on_progress(f"measuring the highest rate with {burst.requests} requests at the same time")
@@ -130,7 +130,7 @@ def rates(session: Session, sizes: Sizes) -> tuple[float, ...]:
     return tuple(float(f"{share * completed:.2g}") for share in points.SHARES) if completed else ()
 
 
-def _tokens(session: Session, kind: Kind, units: int) -> int:
+def _tokens(session: BenchSession, kind: Kind, units: int) -> int:
     """Return the tokens of a prompt, as the server counts them."""
     found = client.measure(
         session.endpoint, Chat(session.prompts.text(kind, units), 1), session.stopped, session.until_s
@@ -140,7 +140,7 @@ def _tokens(session: Session, kind: Kind, units: int) -> int:
     return found.prompt_tokens
 
 
-def _round(session: Session, point: Point) -> Round:
+def _round(session: BenchSession, point: Point) -> Round:
     units = session.lengths[point.kind].units(point.prompt_tokens)
     texts = [session.prompts.text(point.kind, units) for _ in range(point.requests)]
     chats = [Chat(text, point.output_tokens, session.thinking) for text in texts]
@@ -152,7 +152,7 @@ def _round(session: Session, point: Point) -> Round:
     return Round(point, seconds, samples, grown, _others(before, grown, samples))
 
 
-def _sent(session: Session, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
+def _sent(session: BenchSession, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
     """Send requests: so that the same number always runs, or at random times, whether or not the server keeps up."""
     rate = point.rate
     gaps = (random.expovariate(rate) if rate else 0.0 for _ in chats[1:])

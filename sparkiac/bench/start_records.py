@@ -6,14 +6,14 @@ import statistics
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.bench import comparison, summary
-from sparkiac.model.records import FASTEST, Source, Speed, StartRecord
+from sparkiac.model.records import FASTEST, RecordSource, Speed, StartRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.bench.summary import Quantity
     from sparkiac.model.bench import BenchRecord, PointRecord
-    from sparkiac.model.records import Subject
+    from sparkiac.model.records import StartSubject
 
 _ROUNDS: Final = 3
 """Fewest rounds from which a speed is recorded."""
@@ -22,7 +22,7 @@ _LONG: Final = 1000
 _DIGITS: Final = 4
 
 
-def start(subject: Subject, found: BenchRecord, link: str) -> StartRecord | None:
+def start(subject: StartSubject, found: BenchRecord, link: str) -> StartRecord | None:
     """Return the recorded start of a run; None if it has no speed that a plan can use.
 
     Rounds with failed requests, and rounds while other clients were served, do not count.
@@ -37,7 +37,7 @@ def start(subject: Subject, found: BenchRecord, link: str) -> StartRecord | None
         subject=subject,
         speeds=speeds,
         acceptance=None if drafts is None else _share(drafts.acceptance),
-        source=Source(grade="bench", link=link, taken=found.taken),
+        source=RecordSource(grade="bench", link=link, taken=found.taken),
     )
 
 

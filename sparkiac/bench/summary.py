@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sparkiac.bench.client import Sample
-    from sparkiac.bench.counters import Speculation
+    from sparkiac.bench.counters import SpeculationCounters
     from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
 _FEW_TOKENS: Final = 64
@@ -85,7 +85,7 @@ def quantities(point: PointRecord) -> tuple[Quantity, ...]:
     return (TTFT, *((DECODE,) if decodes else ()), *((THROUGHPUT,) if many else ()))
 
 
-def speculation(point: PointRecord) -> Speculation | None:
+def speculation(point: PointRecord) -> SpeculationCounters | None:
     """Return the result of speculative decoding over all rounds; None without drafts."""
     values, positions = dict[str, float](), dict[int, float]()
     for each in point.rounds:

@@ -9,13 +9,13 @@ from sparkiac.bench import points, summary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.bench.comparison import Comparison, Row
+    from sparkiac.bench.comparison import BenchComparison, Row
     from sparkiac.model.bench import BenchRecord, PointRecord
 
 _NONE: Final = "-"
 
 
-class Table(NamedTuple):
+class BenchTable(NamedTuple):
     """A table of texts."""
 
     columns: tuple[str, ...]
@@ -24,7 +24,7 @@ class Table(NamedTuple):
     """Columns of text; the others are numbers."""
 
 
-def tables(record: BenchRecord) -> Iterator[Table]:
+def tables(record: BenchRecord) -> Iterator[BenchTable]:
     """Yield the tables of a record."""
     measured = tuple(point for point in record.points if point.rounds)
     if measured:
@@ -41,11 +41,11 @@ def tables(record: BenchRecord) -> Iterator[Table]:
             for point, found in speculative
         )
         columns = ("speculative decoding", "accepted", "wasted", "accepted per step", "by position")
-        yield Table(columns, rows)
+        yield BenchTable(columns, rows)
     for point in record.points:
         if point.reported:
             reported = tuple((name, number(value)) for name, value in point.reported.items())
-            yield Table((point.name, "value"), reported)
+            yield BenchTable((point.name, "value"), reported)
     if record.tools:
         yield _tools(record)
     if record.phases:
@@ -75,10 +75,10 @@ def _knee(record: BenchRecord) -> str | None:
     return f"knee: {text} ({number(best)} tokens/s)"
 
 
-def compared(found: Comparison) -> Table:
+def compared(found: BenchComparison) -> BenchTable:
     """Return the rows of a comparison."""
     columns = ("point", "quantity", "first", "second", "change", "p", "verdict")
-    return Table(columns, tuple(_row(row) for row in found.rows), left=2)
+    return BenchTable(columns, tuple(_row(row) for row in found.rows), left=2)
 
 
 def number(value: float) -> str:
@@ -86,7 +86,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004  four digits
 
 
-def _measured(measured: tuple[PointRecord, ...]) -> Table:
+def _measured(measured: tuple[PointRecord, ...]) -> BenchTable:
     """Return a block of rows for each point: its name and sizes, and one quantity in each row."""
     rows: list[tuple[str, ...]] = []
     for point in measured:
@@ -97,7 +97,7 @@ def _measured(measured: tuple[PointRecord, ...]) -> Table:
                 continue
             values = (found.median, found.p10, found.p90, found.p99)
             rows.append((next(heads, ""), f"{quantity.name}, {quantity.unit}", *map(number, values)))
-    return Table(("point", "quantity", "median", "10 %", "90 %", "99 %"), tuple(rows), left=2)
+    return BenchTable(("point", "quantity", "median", "10 %", "90 %", "99 %"), tuple(rows), left=2)
 
 
 def _tokens(point: PointRecord) -> str:
@@ -106,21 +106,21 @@ def _tokens(point: PointRecord) -> str:
     return f"{sum(prompts) / len(prompts):.0f} → {sum(outputs) / len(outputs):.0f}" if prompts else _NONE
 
 
-def _tools(record: BenchRecord) -> Table:
+def _tools(record: BenchRecord) -> BenchTable:
     passed = sum(sum(case.passed) for case in record.tools)
     count = sum(len(case.passed) for case in record.tools)
     rows = [(case.name, f"{sum(case.passed)} of {len(case.passed)}", case.fault or "") for case in record.tools]
     rows.append(("all", f"{passed} of {count}", f"{passed / count:.0%}"))
-    return Table(("tool calls", "right", "last fault"), tuple(rows), left=4)
+    return BenchTable(("tool calls", "right", "last fault"), tuple(rows), left=4)
 
 
-def _phases(record: BenchRecord) -> Table:
+def _phases(record: BenchRecord) -> BenchTable:
     rows = [(phase.name, f"{phase.seconds:.1f}") for phase in record.phases]
     whole = f"{sum(phase.seconds for phase in record.phases):.1f}"
-    return Table(("phase of the start", "seconds"), (*rows, ("all", whole)))
+    return BenchTable(("phase of the start", "seconds"), (*rows, ("all", whole)))
 
 
-def _expected(record: BenchRecord) -> Table:
+def _expected(record: BenchRecord) -> BenchTable:
     first = next((point for point in record.points if point.rounds), None)
     found = summary.requests(first, summary.DECODE) if first and record.mode == "single" else None
     rows = []
@@ -130,7 +130,7 @@ def _expected(record: BenchRecord) -> Table:
             inside = each.low <= found.median <= each.high
             verdict = f"measured {number(found.median)}: {'inside' if inside else 'outside'}"
         rows.append((each.what, each.value, verdict, each.source))
-    return Table(("expected", "value", "measured", "source"), tuple(rows), left=4)
+    return BenchTable(("expected", "value", "measured", "source"), tuple(rows), left=4)
 
 
 def _row(row: Row) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.bench import client
-from sparkiac.bench.client import Endpoint
+from sparkiac.bench.client import ApiEndpoint
 from sparkiac.fleet import probing, query, verify
-from sparkiac.fleet.query import Failure
+from sparkiac.fleet.query import HostFailure
 from sparkiac.memory.values import Unknown
-from sparkiac.model.bench import Expected, Gpu, HostFacts, Subject
+from sparkiac.model.bench import BenchGpu, BenchHost, BenchSubject, Expected
 from sparkiac.upstream.streaming import ServerError
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
 
 
-class Target(NamedTuple):
+class BenchTarget(NamedTuple):
     """A server to measure."""
 
-    endpoint: Endpoint
-    subject: Subject
+    endpoint: ApiEndpoint
+    subject: BenchSubject
     expected: tuple[Expected, ...] = ()
     hosts: tuple[HostPlan, ...] = ()
     """Its hosts; empty for a bare URL."""
 
 
-def of_url(url: str, model: str | None, key: str | None) -> Target:
+def of_url(url: str, model: str | None, key: str | None) -> BenchTarget:
     """Return the target at a URL. Raises ServerError."""
     base = url.rstrip("/").removesuffix("/v1")
     served = client.models(base, key)
@@ -41,25 +41,25 @@ def of_url(url: str, model: str | None, key: str | None) -> Target:
         message = f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}"
         raise ServerError(message)
     found = served[name]
-    subject = Subject(url=base, model=name, max_model_len=found.max_model_len)
-    return Target(Endpoint(base, name, key, None, *found), subject)
+    subject = BenchSubject(url=base, model=name, max_model_len=found.max_model_len)
+    return BenchTarget(ApiEndpoint(base, name, key, None, *found), subject)
 
 
-def of_plan(plan: Plan, name: str) -> Target | Failure:
+def of_plan(plan: Plan, name: str) -> BenchTarget | HostFailure:
     """Return the target for a deployment, with its API key from its host. Raises ServerError."""
     leader, container = leading(plan, name)
     unit = verify.probed_unit(plan, name)
-    if isinstance(unit, Failure):
+    if isinstance(unit, HostFailure):
         return unit
     key = probing.api_key(unit)
-    if isinstance(key, Failure):
+    if isinstance(key, HostFailure):
         return key
     found = of_url(unit.promise.url or "", next(iter(unit.promise.models), None), key)
     hosts = tuple(host for host in plan.hosts for each in host.containers if each.name == name)
     subject = subject_of(leader, container, hosts, found.subject)
     server = container.server
     endpoint = found.endpoint._replace(engine=server.engine, weights=server.model or found.endpoint.weights)
-    return Target(endpoint, subject, tuple(expected(leader, container)), hosts)
+    return BenchTarget(endpoint, subject, tuple(expected(leader, container)), hosts)
 
 
 def leading(plan: Plan, name: str) -> tuple[HostPlan, Container]:
@@ -69,7 +69,7 @@ def leading(plan: Plan, name: str) -> tuple[HostPlan, Container]:
     )
 
 
-def subject_of(host: HostPlan, container: Container, hosts: tuple[HostPlan, ...], found: Subject) -> Subject:
+def subject_of(host: HostPlan, container: Container, hosts: tuple[HostPlan, ...], found: BenchSubject) -> BenchSubject:
     """Return all values of the plan and its lock for a deployment."""
     server, image = container.server, container.image
     return found.model_copy(
@@ -102,18 +102,18 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
         yield Expected(what=each.what, value=each.value, source=each.source)
 
 
-def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, HostFacts]:
+def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, BenchHost]:
     """Read driver, generation, memory and GPU state from hosts."""
     answers = query.query_all(map(query.endpoint, hosts)) if hosts else ()
     return {answer.host: _facts(answer.facts) for answer in answers if answer.facts is not None}
 
 
-def _facts(found: facts.HostFacts) -> HostFacts:
+def _facts(found: facts.HostFacts) -> BenchHost:
     machine = found.machine
-    return HostFacts(
+    return BenchHost(
         driver=machine.driver,
         firmware=machine.firmware,
         generation=found.generation.current if found.generation else None,
         available_bytes=machine.memory.available_bytes if machine.memory else None,
-        gpu=Gpu(**machine.gpu.model_dump()) if machine.gpu else None,
+        gpu=BenchGpu(**machine.gpu.model_dump()) if machine.gpu else None,
     )

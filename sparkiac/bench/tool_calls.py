@@ -15,7 +15,7 @@ from sparkiac.upstream.streaming import ServerError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.bench.runner import Session
+    from sparkiac.bench.runner import BenchSession
 
 _TIMEOUT_S: Final = 300
 _MAX_TOKENS: Final = 2048
@@ -77,7 +77,7 @@ CASES: Final = (
 )  # fmt: skip
 
 
-def measure(session: Session, runs: int) -> Iterator[tuple[str, str | None]]:
+def measure(session: BenchSession, runs: int) -> Iterator[tuple[str, str | None]]:
     """Send each case several times; yield its name and the fault, or None if it passed."""
     for number in range(runs):
         for case in CASES:
@@ -116,7 +116,7 @@ def fault(case: Case, message: dict[str, Any]) -> str | None:
     return None
 
 
-def _fault(session: Session, case: Case) -> str | None:
+def _fault(session: BenchSession, case: Case) -> str | None:
     body: dict[str, Any] = {"messages": _messages(case), "tools": _TOOLS, "max_tokens": _MAX_TOKENS}
     if session.thinking is not None:
         body["chat_template_kwargs"] = {"enable_thinking": session.thinking}

@@ -32,7 +32,7 @@ _MOST_DRAFTS: Final = 16
 Edits = tuple[Edit, ...]
 
 
-class Change(NamedTuple):
+class OptionChange(NamedTuple):
     """A change of one option."""
 
     option: str
@@ -49,7 +49,7 @@ class Change(NamedTuple):
 class Trial(NamedTuple):
     """A change that was tried."""
 
-    change: Change
+    change: OptionChange
     record: BenchRecord | None
     reason: str
     """Why there is no record; empty if there is one."""
@@ -67,7 +67,7 @@ class Better(NamedTuple):
     """Comparison of the best record with the original options, measured again at the end."""
 
 
-def changes(container: Container) -> tuple[Change, ...]:
+def changes(container: Container) -> tuple[OptionChange, ...]:
     """Return the changes to try: the most promising first. Empty for engines other than vLLM."""
     server = container.server
     if server.engine not in _ENGINES:
@@ -85,7 +85,7 @@ def changes(container: Container) -> tuple[Change, ...]:
 
 
 def search(
-    base: BenchRecord, listed: tuple[Change, ...], goal: str, try_: Callable[[Edits], BenchRecord | str | None]
+    base: BenchRecord, listed: tuple[OptionChange, ...], goal: str, try_: Callable[[Edits], BenchRecord | str | None]
 ) -> Iterator[Trial]:
     """Try the changes and yield each trial.
 
@@ -126,11 +126,11 @@ def joined(kept: Mapping[str, Edits]) -> Edits:
     return tuple(edit for edits in kept.values() for edit in edits)
 
 
-def _set(container: Container, option: str, value: Scalar) -> Change:
-    return Change(option, value, (Edit((*container.path, "set", option), value),))
+def _set(container: Container, option: str, value: Scalar) -> OptionChange:
+    return OptionChange(option, value, (Edit((*container.path, "set", option), value),))
 
 
-def _drafts(container: Container) -> Iterator[Change]:
+def _drafts(container: Container) -> Iterator[OptionChange]:
     """Return more and fewer drafted tokens. The settings of speculation are one value, so all are written."""
     given = container.server.speculative
     tokens = given.get("num_speculative_tokens") if given else None
@@ -144,10 +144,10 @@ def _drafts(container: Container) -> Iterator[Change]:
                 for name, each in settings.items()
                 if isinstance(each, str | int | float)
             )
-            yield Change("num_speculative_tokens", value, edits)
+            yield OptionChange("num_speculative_tokens", value, edits)
 
 
-def _backends(container: Container) -> Iterator[Change]:
+def _backends(container: Container) -> Iterator[OptionChange]:
     """Return the backends of the other variants of the recipe: those that a source used for this model."""
     recipe = (container.server.recipe or "").partition("#")[0]
     options = container.server.options

@@ -36,7 +36,7 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
     known("deployment", deployment, sorted({*names}))
     try:
         found = exporters.named(kind).write(exporters.nodes(plan, deployment))
-    except exporters.Unsupported as error:
+    except exporters.ExportError as error:
         message = f"{error}; export it as docker-run or compose"
         raise click.UsageError(message) from None
     if output is None:

@@ -90,11 +90,11 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
 
     if target == "ansible":
         return pipeline.render(plan), ()
-    from sparkiac.render.kubernetes import Unsupported
+    from sparkiac.render.kubernetes import KubernetesError
 
     try:
         return pipeline.render_kubernetes(plan)
-    except Unsupported as error:
+    except KubernetesError as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sparkiac.engines.tables import Table
+    from sparkiac.engines.tables import OptionTable
 
 Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
 """`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
@@ -154,7 +154,7 @@ class Engine(NamedTuple):
     """Environment variable with the API key; None if the server accepts a key only as an argument."""
     options: Mapping[str, Option] | None = None
     """Known options; None if the options come from interfaces by release."""
-    table: Table | None = None
+    table: OptionTable | None = None
     """Options by release; None if the options come from interfaces by release."""
     images: Mapping[str, str] = {}
     """Repository of upstream's images → pattern of the tags that name a release."""

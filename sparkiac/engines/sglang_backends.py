@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.engines.tables import Table
+    from sparkiac.engines.tables import OptionTable
 
 _BOTH: Final = ("prefill", "decode")
 
@@ -41,7 +41,7 @@ _REPLACED: Final = frozenset({("fa3", "fp8_e5m2")})
 """Backend and KV cache dtype that SGLang replaces by Triton."""
 
 
-def refused(options: Mapping[str, object], table: Table, release: str) -> dict[str, Refusal]:
+def refused(options: Mapping[str, object], table: OptionTable, release: str) -> dict[str, Refusal]:
     """Return the options whose backend a release refuses, each with the first reason."""
     found: dict[str, Refusal] = {}
     cache = options.get("kv_cache_dtype")

@@ -25,7 +25,7 @@ _PART: Final = re.compile(r"(rc|post)(\d+)")
 _REMOVED: Final = "removed"
 
 
-class Table(NamedTuple):
+class OptionTable(NamedTuple):
     """The options of one engine, by name in the inventory."""
 
     releases: tuple[str, ...]
@@ -77,13 +77,13 @@ class Table(NamedTuple):
 
 
 @cache
-def table(engine: str) -> Table:
+def table(engine: str) -> OptionTable:
     """Return the table of an engine."""
     raw = catalog.engine_options(engine)
     releases = tuple(raw["releases"])
     facts = {_name(spelling): each for spelling, each in raw["options"].items() if spelling.startswith("--")}
     options = {name: _by_release(each, releases) for name, each in facts.items()}
-    return Table(
+    return OptionTable(
         releases,
         {name: held for name, held in options.items() if held},
         frozenset(name for name, held in options.items() if not held),
@@ -93,9 +93,9 @@ def table(engine: str) -> Table:
     )
 
 
-def alone(options: Mapping[str, Option]) -> Table:
+def alone(options: Mapping[str, Option]) -> OptionTable:
     """Return a table for an engine without known releases: one release, without a name, has all options."""
-    return Table(("",), {name: {"": option} for name, option in options.items()})
+    return OptionTable(("",), {name: {"": option} for name, option in options.items()})
 
 
 def _by_release(facts: Mapping[str, Any], releases: tuple[str, ...]) -> dict[str, Option]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from sparkiac.exporters.node import HostContainer, Unsupported
+from sparkiac.exporters.node import ExportError, HostContainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkiac.exporters.node import Exported
     from sparkiac.plan import Plan
 
-__all__ = ["FORMATS", "Exporter", "Unsupported", "named", "nodes"]
+__all__ = ["FORMATS", "ExportError", "Exporter", "named", "nodes"]
 
 FORMATS: Final = {
     "docker-run": "docker_run",
@@ -51,5 +51,5 @@ def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
     ]
     if any(container.server.executor in _WAITING for _, container in found):
         message = f"the nodes of {name} wait for each other with a program that only sparkiac installs"
-        raise Unsupported(message)
+        raise ExportError(message)
     return tuple(sorted(found, key=lambda node: node.container.server.node or (0, 1)))

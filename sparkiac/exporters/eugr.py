@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.exporters import node, recipe
-from sparkiac.exporters.node import Exported, Unsupported
+from sparkiac.exporters.node import Exported, ExportError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     first = nodes[0].container
     if first.server.engine != "vllm":
         message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"
-        raise Unsupported(message)
+        raise ExportError(message)
     found = recipe.build(nodes, doubled=True)
     model = first.server.model or ""
     notes = [*found.notes, *recipe.fetched(first, first.weights.commits), _CONTAINER]

@@ -21,7 +21,7 @@ _REQUEST: Final = "import sys, urllib.request as u; u.urlopen(sys.argv[1], timeo
 """Has no quotes, because it is written inside quotes."""
 
 
-class Unsupported(ValueError):  # noqa: N818  describes the format
+class ExportError(ValueError):
     """The format cannot express this deployment."""
 
 
@@ -71,7 +71,7 @@ def server_command(container: Container) -> tuple[str, ...]:
     own = engines.named(container.server.engine or "").words
     if not own:
         message = f"{container.image.reference} is configured by variables only, and this format needs a command"
-        raise Unsupported(message)
+        raise ExportError(message)
     words = container.command.words
     return words if words[: len(own)] == own else (*own, *words)
 

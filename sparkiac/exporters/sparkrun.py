@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.exporters import node, recipe
-from sparkiac.exporters.node import Exported, Unsupported
+from sparkiac.exporters.node import Exported, ExportError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     engine = first.server.engine or ""
     if engine not in _RUNTIMES:
         message = f"sparkrun has no runtime for {first.server.engine}"
-        raise Unsupported(message)
+        raise ExportError(message)
     found = recipe.build(nodes, doubled=False)
     model = first.server.model or ""
     notes = (*found.notes, *recipe.fetched(first, [each for each in first.weights.commits if each != model]))

@@ -55,7 +55,7 @@ def read(text: str) -> tuple[object, YamlNode]:
     if faults:
         raise CannotEdit(faults[0].message)
     starts = (0, *accumulate(len(line) + 1 for line in text.split("\n")))
-    return document.data, _node(_Text(text, starts, document), (), document.data)
+    return document.data, _node(_MarkedText(text, starts, document), (), document.data)
 
 
 def find(root: YamlNode, path: Path) -> YamlNode | None:
@@ -94,7 +94,7 @@ def with_lines(text: str, place: int, lines: Iterable[str]) -> str:
     return before + "".join(f"{line}{end}" for line in lines) + text[place:]
 
 
-class _Text(NamedTuple):
+class _MarkedText(NamedTuple):
     """A text and the positions in it."""
 
     text: str
@@ -107,7 +107,7 @@ class _Text(NamedTuple):
         return self.starts[mark.line - 1] + mark.column - 1, self.starts[mark.end_line - 1] + mark.end_column - 1
 
 
-def _node(held: _Text, path: Path, data: object) -> YamlNode:
+def _node(held: _MarkedText, path: Path, data: object) -> YamlNode:
     text, key = held.text, held.document.keys.get(path)
     introduced = held.span(key) if key is not None else None
     start, end = held.span(held.document.values[path])

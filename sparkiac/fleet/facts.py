@@ -24,13 +24,13 @@ def shown(text: str) -> str:
 Text = Annotated[str, AfterValidator(shown)]
 
 
-class Facts(BaseModel):
+class ReportedFacts(BaseModel):
     """What a program on a host reports; a newer program may report more."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
 
-class Memory(Facts):
+class Memory(ReportedFacts):
     """Memory of a host, in bytes."""
 
     total_bytes: int
@@ -38,7 +38,7 @@ class Memory(Facts):
     page_cache_bytes: int
 
 
-class Gpu(Facts):
+class GpuState(ReportedFacts):
     """State of a GPU; None if the driver does not report it."""
 
     clock_mhz: float | None = None
@@ -47,26 +47,26 @@ class Gpu(Facts):
     power_w: float | None = None
 
 
-class Machine(Facts):
+class MachineState(ReportedFacts):
     """Facts about a machine; None if it does not have them."""
 
     driver: Text | None = None
     driver_fault: Text | None = None
     """Why nvidia-smi fails."""
-    gpu: Gpu | None = None
+    gpu: GpuState | None = None
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None
 
 
-class Pending(Facts):
+class Pending(ReportedFacts):
     """A switch that has not ended."""
 
     generation: Text
     phase: Text
 
 
-class Generations(Facts):
+class Generations(ReportedFacts):
     """Generations of a host by their role."""
 
     current: Text | None = None
@@ -75,14 +75,14 @@ class Generations(Facts):
     pending: Pending | None = None
 
 
-class ChangedFile(Facts):
+class ChangedFile(ReportedFacts):
     """A file that differs from the current generation."""
 
     path: Text
     kind: Text
 
 
-class Drift(Facts):
+class Drift(ReportedFacts):
     """What differs from the current generation."""
 
     files: tuple[ChangedFile, ...] = ()
@@ -91,7 +91,7 @@ class Drift(Facts):
     """Units that run from other files than those of the generation, or do not start at boot."""
 
 
-class Restart(Facts):
+class Restart(ReportedFacts):
     """The last start or failure of a unit since the boot."""
 
     ago_s: int
@@ -99,14 +99,14 @@ class Restart(Facts):
     detail: Text | None = None
 
 
-class WrongAnswer(Facts):
+class WrongAnswer(ReportedFacts):
     """The last wrong answer that the health check recorded, at most a day old."""
 
     ago_s: int
     fault: Text
 
 
-class Reading(Facts):
+class Reading(ReportedFacts):
     """Metrics of a server at one time of the host's clock."""
 
     at_s: float
@@ -114,7 +114,7 @@ class Reading(Facts):
     """Name → values of its series."""
 
 
-class Unit(Facts):
+class Unit(ReportedFacts):
     """Facts about a unit."""
 
     name: Text
@@ -146,18 +146,18 @@ class Unit(Facts):
     readings: tuple[Reading, ...] | None = None
 
 
-class Clock(Facts):
+class Clock(ReportedFacts):
     """Time of the host when the program began and ended, in seconds since the epoch."""
 
     begin_s: float
     end_s: float
 
 
-class HostFacts(Facts):
+class HostFacts(ReportedFacts):
     """Everything that a host reports."""
 
     clock: Clock
-    machine: Machine = Machine()
+    machine: MachineState = MachineState()
     generation: Generations | None = None
     drift: Drift | None = None
     units: tuple[Unit, ...] | None = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.characters import escaped_line
-from sparkiac.fleet.query import Endpoint, Failure, run
+from sparkiac.fleet.query import HostFailure, SshEndpoint, run
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MARGIN_S: Final = 900
 """All answers after the first one, each with its limit of 60 s, and the connection."""
 
 
-class Step(NamedTuple):
+class ProbeStep(NamedTuple):
     """The result of one step."""
 
     name: str
@@ -38,12 +38,12 @@ class Step(NamedTuple):
     seconds: float
 
 
-class Origin(NamedTuple):
+class RequestOrigin(NamedTuple):
     """Where requests come from."""
 
     name: str
     """`controller`, `host`, or the name of a deployment or service."""
-    endpoint: Endpoint | None = None
+    endpoint: SshEndpoint | None = None
     """Host of the client's container."""
     container: str | None = None
     """Container of the client."""
@@ -52,19 +52,19 @@ class Origin(NamedTuple):
 class ProbedUnit(NamedTuple):
     """One unit to check."""
 
-    endpoint: Endpoint
+    endpoint: SshEndpoint
     """Its host."""
     promise: Promise
     """What it promises, with the URL at which the origin reaches it."""
 
 
-def steps_of(unit: ProbedUnit, origin: Origin) -> tuple[Step, ...] | Failure:
+def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...] | HostFailure:
     """Run all steps for a unit."""
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
         return _run(unit, unit.endpoint, words, _given(unit, None))
     key = api_key(unit)
-    if isinstance(key, Failure):
+    if isinstance(key, HostFailure):
         return key
     playbooks = directory("playbooks")
     bundle = (playbooks / "bundle.py").read_text(encoding="utf-8")
@@ -81,38 +81,44 @@ def _given(unit: ProbedUnit, key: str | None) -> str:
     return json.dumps({"promise": unit.promise._asdict(), "key": key})
 
 
-def api_key(unit: ProbedUnit) -> str | Failure | None:
+def api_key(unit: ProbedUnit) -> str | HostFailure | None:
     """Read the API key of a unit from its host; None if it has none."""
     if unit.promise.api_key is None:
         return None
     path = f"/etc/sparkiac/secrets/{unit.promise.api_key}"
     done = _connected(unit.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
-    if isinstance(done, Failure):
+    if isinstance(done, HostFailure):
         return done
     if done.returncode:
         hint = "allow sudo without a password there, or use --from host as root"
-        return Failure(f"{path} cannot be read: {_last(done)}", hint, reachable=True)
+        return HostFailure(f"{path} cannot be read: {_last(done)}", hint, reachable=True)
     return done.stdout.strip()
 
 
-def _run(unit: ProbedUnit, endpoint: Endpoint | None, words: tuple[str, ...], given: str) -> tuple[Step, ...] | Failure:
+def _run(
+    unit: ProbedUnit, endpoint: SshEndpoint | None, words: tuple[str, ...], given: str
+) -> tuple[ProbeStep, ...] | HostFailure:
     done = _connected(endpoint, words, given, timeout_s=unit.promise.answer_s + _MARGIN_S)
-    if isinstance(done, Failure):
+    if isinstance(done, HostFailure):
         return done
     try:
         return tuple(
-            Step(str(each["name"]), str(each["state"]), escaped_line(str(each["evidence"])), float(each["seconds"]))
+            ProbeStep(
+                str(each["name"]), str(each["state"]), escaped_line(str(each["evidence"])), float(each["seconds"])
+            )
             for each in json.loads(done.stdout)["steps"]
         )
     except (ValueError, KeyError, TypeError):
         return _no_result(done, in_container="docker" in words)
 
 
-def _no_result(done: ssh.Completed, *, in_container: bool) -> Failure:
+def _no_result(done: ssh.Completed, *, in_container: bool) -> HostFailure:
     if in_container and done.returncode in _NO_PYTHON:
-        return Failure(f"the container of the client has no python3: {_last(done)}", "use --from host", reachable=True)
+        return HostFailure(
+            f"the container of the client has no python3: {_last(done)}", "use --from host", reachable=True
+        )
     hint = "apply the generated files, or check what a login on the host prints"
-    return Failure(f"the prober did not run: {_last(done)}", hint, reachable=True)
+    return HostFailure(f"the prober did not run: {_last(done)}", hint, reachable=True)
 
 
 def _last(done: ssh.Completed) -> str:
@@ -120,7 +126,7 @@ def _last(done: ssh.Completed) -> str:
 
 
 def _connected(
-    endpoint: Endpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float
-) -> ssh.Completed | Failure:
-    late = Failure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
+    endpoint: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float
+) -> ssh.Completed | HostFailure:
+    late = HostFailure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
     return run(endpoint, words, text, timeout_s=timeout_s, late=late)

@@ -31,7 +31,7 @@ exec "$p" "$@"
 """What runs on a host, with the names of metrics as arguments."""
 
 
-class Endpoint(NamedTuple):
+class SshEndpoint(NamedTuple):
     """Where a host is reached."""
 
     name: str
@@ -45,12 +45,12 @@ class Endpoint(NamedTuple):
         return f"{self.user}@{self.address}" if self.user else self.address
 
 
-def endpoint(host: HostPlan) -> Endpoint:
+def endpoint(host: HostPlan) -> SshEndpoint:
     """Return where a planned host is reached."""
-    return Endpoint(host.name, host.address, host.user, host.ssh_port)
+    return SshEndpoint(host.name, host.address, host.user, host.ssh_port)
 
 
-class Failure(NamedTuple):
+class HostFailure(NamedTuple):
     """Why there are no facts of a host, and what to do."""
 
     reason: str
@@ -64,90 +64,92 @@ class Answer(NamedTuple):
 
     host: str
     facts: HostFacts | None
-    failure: Failure | None
+    failure: HostFailure | None
     begin_s: float
     end_s: float
 
 
-def query_all(hosts: Iterable[Endpoint]) -> Iterator[Answer]:
+def query_all(hosts: Iterable[SshEndpoint]) -> Iterator[Answer]:
     """Query all hosts; return their answers in the order of arrival."""
     for _, found in parallel.each(hosts, query, threads=THREADS):
         assert isinstance(found, Answer)  # noqa: S101
         yield found
 
 
-def query_repeatedly(hosts: Iterable[Endpoint], *, period_s: float) -> Iterator[Answer | None]:
+def query_repeatedly(hosts: Iterable[SshEndpoint], *, period_s: float) -> Iterator[Answer | None]:
     """Query all hosts repeatedly; return their answers in the order of arrival, and None while none arrives."""
     for found in parallel.again(hosts, query, threads=THREADS, period_s=period_s):
         yield found[1] if found else None
 
 
-def query(host: Endpoint) -> Answer:
+def query(host: SshEndpoint) -> Answer:
     """Query one host."""
     begin_s = time.time()
     found = _facts(host)
     end_s = time.time()
-    if isinstance(found, Failure):
+    if isinstance(found, HostFailure):
         return Answer(host.name, None, found, begin_s, end_s)
     return Answer(host.name, found, None, begin_s, end_s)
 
 
-def _facts(host: Endpoint) -> HostFacts | Failure:
+def _facts(host: SshEndpoint) -> HostFacts | HostFailure:
     hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
-    late = Failure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
+    late = HostFailure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
     done = run(host, ("sh", "-c", SCRIPT, "sh", *load.names()), "", timeout_s=DEADLINE_S, late=late)
-    if isinstance(done, Failure):
+    if isinstance(done, HostFailure):
         return done
     if done.returncode:
         return _failure(done.returncode, done.stderr)
     try:
         return facts.read(done.stdout)
     except ValueError as error:
-        return Failure(str(error), "apply again, or check what a login on the host prints", reachable=True)
+        return HostFailure(str(error), "apply again, or check what a login on the host prints", reachable=True)
 
 
 def run(
-    host: Endpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: Failure
-) -> ssh.Completed | Failure:
+    host: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: HostFailure
+) -> ssh.Completed | HostFailure:
     """Run a command with `text` as input, on a host or (None) on this machine; return `late` after a timeout."""
     target, port = (host.target, host.port) if host else (None, None)
     try:
         done = ssh.run(target, words, program=text, timeout_s=timeout_s, port=port)
     except FileNotFoundError:
-        return Failure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
+        return HostFailure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
     except ssh.TimedOut:
         return late
     return _no_connection(done.stderr, host) if host is not None and done.returncode == ssh.FAILED else done
 
 
-def _failure(code: int, errors: str) -> Failure:
+def _failure(code: int, errors: str) -> HostFailure:
     if code == _NEVER:
-        return Failure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
+        return HostFailure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
     if code == _OLDER:
-        return Failure("an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True)
+        return HostFailure(
+            "an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True
+        )
     said = facts.shown(ssh.last_line(errors, "no message"))
     reason = f"the status program ended with exit status {code}: {said}"
-    return Failure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
+    return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
-def _no_connection(output: str, host: Endpoint) -> Failure:
+def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
     """Return why ssh has no connection, from what it printed."""
     said = facts.shown(ssh.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
         hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"
-        return Failure("its host key has changed", hint, reachable=False)
+        return HostFailure("its host key has changed", hint, reachable=False)
     if "Host key verification failed" in output:
-        return Failure("its host key is unknown", f"connect once by hand: {_by_hand(host)}", reachable=False)
+        return HostFailure("its host key is unknown", f"connect once by hand: {_by_hand(host)}", reachable=False)
     if "Permission denied" in output:
         hint = f"log in with a key or an agent, such as: ssh-copy-id {_words(host)}"
-        return Failure(f"ssh is refused without a password: {said}", hint, reachable=False)
-    return Failure(said, f"check the host and the network: {_by_hand(host)}", reachable=False)
+        return HostFailure(f"ssh is refused without a password: {said}", hint, reachable=False)
+    return HostFailure(said, f"check the host and the network: {_by_hand(host)}", reachable=False)
 
 
-def _by_hand(host: Endpoint) -> str:
+def _by_hand(host: SshEndpoint) -> str:
     return f"ssh {_words(host)}"
 
 
-def _words(host: Endpoint) -> str:
+def _words(host: SshEndpoint) -> str:
     return f"{'' if host.port is None else f'-p {host.port} '}{host.target}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.probing import Origin, ProbedUnit, Step, steps_of
-from sparkiac.fleet.query import Failure, endpoint, query
+from sparkiac.fleet.probing import ProbedUnit, ProbeStep, RequestOrigin, steps_of
+from sparkiac.fleet.query import HostFailure, endpoint, query
 from sparkiac.upstream import parallel
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Verified(NamedTuple):
     name: str
     """Name of the deployment or service."""
     host: str
-    steps: tuple[Step, ...]
-    failure: Failure | None
+    steps: tuple[ProbeStep, ...]
+    failure: HostFailure | None
     """Why there are no steps."""
 
     @property
@@ -37,11 +37,11 @@ class Verified(NamedTuple):
         return self.failure is None and all(step.state != "failed" for step in self.steps)
 
 
-class _Check(NamedTuple):
+class _UnitCheck(NamedTuple):
     """One unit to check from an origin."""
 
     name: str
-    unit: ProbedUnit | Failure
+    unit: ProbedUnit | HostFailure
     host: str
     turns: tuple[str, ...]
     """Turns in which it runs; empty if it always runs."""
@@ -57,21 +57,21 @@ def clients(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
 
 
-def probed_unit(plan: Plan, name: str) -> ProbedUnit | Failure:
+def probed_unit(plan: Plan, name: str) -> ProbedUnit | HostFailure:
     """Return the unit to which clients of a deployment send requests, with its URL for this machine."""
-    found = (check for host in plan.hosts for check in _checks(host, Origin("controller"), None, only=name))
-    return next((check.unit for check in found), Failure(f"{name} serves no requests", "", reachable=True))
+    found = (check for host in plan.hosts for check in _checks(host, RequestOrigin("controller"), None, only=name))
+    return next((check.unit for check in found), HostFailure(f"{name} serves no requests", "", reachable=True))
 
 
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
     """Check all units, or those named `only`, from `controller`, `host` or a client; yield results as hosts finish."""
-    source, client = Origin(origin), None
+    source, client = RequestOrigin(origin), None
     if origin not in {"controller", "host"}:
         host, client = next((host, each) for host in plan.hosts for each in host.containers if each.name == origin)
-        source = Origin(origin, endpoint(host), f"{client.unit}-server-1")
+        source = RequestOrigin(origin, endpoint(host), f"{client.unit}-server-1")
     checks = [(host, [*_checks(host, source, client, only=only)]) for host in plan.hosts]
 
-    def run(work: tuple[HostPlan, list[_Check]]) -> list[Verified]:
+    def run(work: tuple[HostPlan, list[_UnitCheck]]) -> list[Verified]:
         host, listed = work
         turn = _turn(host) if any(check.turns for check in listed) else None
         resting = [check for check in listed if turn and check.turns and turn not in check.turns]
@@ -89,21 +89,23 @@ def _turn(host: HostPlan) -> str | None:
     return facts.generation.turn if facts and facts.generation else None
 
 
-def _resting(check: _Check, turn: str | None) -> Verified:
+def _resting(check: _UnitCheck, turn: str | None) -> Verified:
     """Return why a unit that the user named was not checked."""
     hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
     reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
-    return Verified(check.name, check.host, (), Failure(reason, hint, reachable=True))
+    return Verified(check.name, check.host, (), HostFailure(reason, hint, reachable=True))
 
 
-def _verified(check: _Check, source: Origin) -> Verified:
-    found = check.unit if isinstance(check.unit, Failure) else steps_of(check.unit, source)
-    if isinstance(found, Failure):
+def _verified(check: _UnitCheck, source: RequestOrigin) -> Verified:
+    found = check.unit if isinstance(check.unit, HostFailure) else steps_of(check.unit, source)
+    if isinstance(found, HostFailure):
         return Verified(check.name, check.host, (), found)
     return Verified(check.name, check.host, found, None)
 
 
-def _checks(host: HostPlan, source: Origin, client: Container | None, *, only: str | None) -> Iterator[_Check]:
+def _checks(
+    host: HostPlan, source: RequestOrigin, client: Container | None, *, only: str | None
+) -> Iterator[_UnitCheck]:
     """Return the checks of a host. Workers of a group serve no HTTP, and are checked on their hosts only.
 
     `client` is the container that requests come from.
@@ -113,13 +115,15 @@ def _checks(host: HostPlan, source: Origin, client: Container | None, *, only: s
         if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
             continue
         url = promise.url if source.name == "host" else _url(unit, host, client)
-        target: ProbedUnit | Failure = ProbedUnit(endpoint(host), _for_client(promise, url, source))
+        target: ProbedUnit | HostFailure = ProbedUnit(endpoint(host), _for_client(promise, url, source))
         if url is None and promise.url is not None:
-            target = Failure("it listens on loopback", "set bind to lan or fabric, or use --from host", reachable=True)
-        yield _Check(unit.name, target, host.name, host.turns_of(unit))
+            target = HostFailure(
+                "it listens on loopback", "set bind to lan or fabric, or use --from host", reachable=True
+            )
+        yield _UnitCheck(unit.name, target, host.name, host.turns_of(unit))
 
 
-def _for_client(promise: Promise, url: str | None, source: Origin) -> Promise:
+def _for_client(promise: Promise, url: str | None, source: RequestOrigin) -> Promise:
     """Return the checks for a client at `source`: only a host can check the connections of a group."""
     return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
 

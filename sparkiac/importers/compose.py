@@ -17,7 +17,7 @@ from sparkiac.importers.launch import (
     EnvVariable,
     Launch,
     Note,
-    Port,
+    PublishedPort,
     Unreadable,
     Volume,
     corrected,
@@ -27,7 +27,7 @@ from sparkiac.importers.launch import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.importers.yamlread import Content
+    from sparkiac.importers.yamlread import ForeignContent
 
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
 _HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
@@ -80,7 +80,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
 
-def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
+def _top(data: dict[str, Any], document: ForeignContent) -> Iterator[Note]:
     for key in data:
         if key in _READ_AT_TOP:
             continue
@@ -93,7 +93,7 @@ def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
 class _ComposeService:
     """Reads one service."""
 
-    def __init__(self, name: str, data: object, document: Content) -> None:
+    def __init__(self, name: str, data: object, document: ForeignContent) -> None:
         self.name, self.document = name, document
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
         self.notes: list[Note] = []
@@ -197,7 +197,7 @@ class _ComposeService:
             else:
                 self.notes.append(found)
 
-    def _ports(self) -> Iterator[Port]:
+    def _ports(self) -> Iterator[PublishedPort]:
         for place, each in self._list("ports"):
             line = self._line("ports", place)
             text = self._expand(each, line)
@@ -205,7 +205,7 @@ class _ComposeService:
                 address = f"{each['host_ip']}:" if "host_ip" in each else ""
                 text = self._expand(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
             found = docker_values.port(text, line)
-            if isinstance(found, Port):
+            if isinstance(found, PublishedPort):
                 yield found
             else:
                 self.notes.append(found)

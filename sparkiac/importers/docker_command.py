@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction
 from sparkiac.importers.docker_options import REPLACED, DockerOption
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume, lost
+from sparkiac.importers.launch import (
+    ENV_FILE,
+    NO_SETTING,
+    EnvVariable,
+    Launch,
+    Note,
+    PublishedPort,
+    Unreadable,
+    Volume,
+    lost,
+)
 from sparkiac.importers.shell_words import variable_name
 
 if TYPE_CHECKING:
@@ -93,7 +103,7 @@ class _Options:
         self.entrypoint: tuple[str, ...] | None = None
         self.env: list[EnvVariable] = []
         self.volumes: list[Volume] = []
-        self.ports: list[Port] = []
+        self.ports: list[PublishedPort] = []
         self.devices: list[str] = []
         self.gpus = False
         self.network: str | None = None
@@ -182,10 +192,10 @@ class _Options:
         else:
             self.ulimits.append(found)
 
-    def _add(self, found: Volume | Port | Note) -> None:
+    def _add(self, found: Volume | PublishedPort | Note) -> None:
         if isinstance(found, Volume):
             self.volumes.append(found)
-        elif isinstance(found, Port):
+        elif isinstance(found, PublishedPort):
             self.ports.append(found)
         else:
             self.notes.append(found)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from sparkiac.importers import values
-from sparkiac.importers.launch import Note, Port, Volume, lost
+from sparkiac.importers.launch import Note, PublishedPort, Volume, lost
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -38,7 +38,7 @@ def seconds(text: str) -> int | None:
     return total or None
 
 
-def port(text: str, line: int) -> Port | Note:
+def port(text: str, line: int) -> PublishedPort | Note:
     """Read `[address:][host:]container[/tcp]`. Port ranges and other protocols become notes."""
     found = _PORT.fullmatch(text.strip())
     numbers = [int(each) for each in (found[2], found[3]) if each] if found else [0]
@@ -46,7 +46,7 @@ def port(text: str, line: int) -> Port | Note:
         why = "only a single TCP port can be published, not a range or UDP"
         return lost(line, f"port {text[:60]}", values.CALLERS_VALUE if values.is_unknown(text) else why)
     address = "127.0.0.1" if found[1] == "localhost" else found[1]
-    return Port(address, int(found[2]) if found[2] else None, int(found[3]), line)
+    return PublishedPort(address, int(found[2]) if found[2] else None, int(found[3]), line)
 
 
 def volume(text: str, line: int) -> Volume | Note:

@@ -7,7 +7,17 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction, serving
-from sparkiac.importers.launch import NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume, corrected, lost
+from sparkiac.importers.launch import (
+    NO_SETTING,
+    EnvVariable,
+    Launch,
+    Note,
+    PublishedPort,
+    Unreadable,
+    Volume,
+    corrected,
+    lost,
+)
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -39,14 +49,16 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
         message = "not valid JSON"
         raise Unreadable(message, line=line, column=column) from None
     containers = data if isinstance(data, list) else [data]
-    found = [_Container(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each]
+    found = [
+        _InspectedContainer(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each
+    ]
     if not found:
         message = "the file describes no container: `docker inspect NAME` prints one"
         raise Unreadable(message)
     return tuple(found)
 
 
-class _Container:
+class _InspectedContainer:
     """Reads one container, whatever types Docker's JSON has."""
 
     def __init__(self, data: dict[str, Any], text: str) -> None:
@@ -120,7 +132,7 @@ class _Container:
                 place = (_text(mount.get("Name")) or source) if named else source
                 yield Volume(place, target, mount.get("RW") is False, self._line_of(json.dumps(target)))
 
-    def _ports(self) -> Iterator[Port]:
+    def _ports(self) -> Iterator[PublishedPort]:
         for name, bindings in _mapping(self.host.get("PortBindings")).items():
             for binding in _items(bindings)[:1]:
                 address, host = _text(binding.get("HostIp")), _text(binding.get("HostPort"))

@@ -81,7 +81,7 @@ class Volume(NamedTuple):
     line: int
 
 
-class Port(NamedTuple):
+class PublishedPort(NamedTuple):
     """One published port."""
 
     address: str | None
@@ -106,7 +106,7 @@ class Launch(NamedTuple):
     """Commands that a shell runs before the server."""
     env: tuple[EnvVariable, ...] = ()
     volumes: tuple[Volume, ...] = ()
-    ports: tuple[Port, ...] = ()
+    ports: tuple[PublishedPort, ...] = ()
     devices: tuple[str, ...] = ()
     gpus: bool = False
     host_network: bool = False

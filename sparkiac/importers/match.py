@@ -53,7 +53,7 @@ class Match(NamedTuple):
     """Paths that the recipe sets."""
 
 
-class _Candidate(NamedTuple):
+class _RecipeMatch(NamedTuple):
     """A candidate recipe with its variant and fragments."""
 
     recipe: str
@@ -88,7 +88,7 @@ def handle_of(server: ServerLaunch) -> str | None:
     return named[0] if named else None
 
 
-def _candidates(server: ServerLaunch) -> Iterator[_Candidate]:
+def _candidates(server: ServerLaunch) -> Iterator[_RecipeMatch]:
     """Yield the recipes of the launch's model; for a directory without a handle, those that serve the same path."""
     model = handle_of(server)
     for entry in _entries(server.engine):
@@ -101,7 +101,7 @@ def _candidates(server: ServerLaunch) -> Iterator[_Candidate]:
         if same and entry.status != "retired" and entry.nodes in {1, server.nodes}:
             recipe, _, variant = entry.name.partition("#")
             penalty = _STATUS_PENALTY[entry.status] + abs(entry.nodes - server.nodes)
-            yield _Candidate(recipe, variant or None, (), entry.leaves, penalty)
+            yield _RecipeMatch(recipe, variant or None, (), entry.leaves, penalty)
 
 
 @cache
@@ -110,18 +110,18 @@ def _entries(engine: str) -> tuple[catalogued.Catalogued, ...]:
     return tuple(each for each in found if each.status != "mention")
 
 
-def _base(server: ServerLaunch) -> _Candidate:
+def _base(server: ServerLaunch) -> _RecipeMatch:
     recipe = _BASES.get(server.engine, "base/single-spark")
-    return _Candidate(recipe, None, (), catalogued.merged(recipe, None, ()), 0)
+    return _RecipeMatch(recipe, None, (), catalogued.merged(recipe, None, ()), 0)
 
 
-def _cost(entry: _Candidate, server: ServerLaunch) -> tuple[int, bool, str, str]:
+def _cost(entry: _RecipeMatch, server: ServerLaunch) -> tuple[int, bool, str, str]:
     differences, _ = _differences(entry, server)
     weight = sum(_IMAGE_WEIGHT if path == ("image",) else 1 for path in differences)
     return (weight + entry.penalty, entry.variant is not None, entry.recipe, entry.variant or "")
 
 
-def _with_fragments(entry: _Candidate, server: ServerLaunch) -> _Candidate:
+def _with_fragments(entry: _RecipeMatch, server: ServerLaunch) -> _RecipeMatch:
     """Add fragments of the catalog while each one removes more differences from the launch than naming it adds."""
     while True:
         weight = _cost(entry, server)[0]
@@ -137,7 +137,7 @@ def _fragments() -> tuple[tuple[str, Fragment], ...]:
     return tuple((name, source.value) for name, source in found if source is not None and source.value is not None)
 
 
-def _extended(entry: _Candidate, server: ServerLaunch) -> Iterator[_Candidate]:
+def _extended(entry: _RecipeMatch, server: ServerLaunch) -> Iterator[_RecipeMatch]:
     for name, value in _fragments():
         fits = value.engine in {None, server.engine} and value.nodes in {None, server.nodes}
         if not fits or name in entry.fragments or value.status != "recipe" or value.needs:
@@ -147,7 +147,7 @@ def _extended(entry: _Candidate, server: ServerLaunch) -> Iterator[_Candidate]:
             yield entry._replace(fragments=fragments, leaves=catalogued.merged(entry.recipe, entry.variant, fragments))
 
 
-def _differences(entry: _Candidate, server: ServerLaunch) -> tuple[dict[Path, Any], list[Note]]:
+def _differences(entry: _RecipeMatch, server: ServerLaunch) -> tuple[dict[Path, Any], list[Note]]:
     """Return what a deployment of the recipe must set to match the launch, and notes on what stays the recipe's."""
     own = dict(server.leaves)
     if server.launch.image is not None:
@@ -172,7 +172,7 @@ def _differences(entry: _Candidate, server: ServerLaunch) -> tuple[dict[Path, An
     return found, notes
 
 
-def _default_served(entry: _Candidate, found: Mapping[Path, Any]) -> tuple[object, ...]:
+def _default_served(entry: _RecipeMatch, found: Mapping[Path, Any]) -> tuple[object, ...]:
     """Return the served name of a deployment that sets none: the handle of its model."""
     if ("served_names",) in entry.leaves:
         return ()
@@ -184,7 +184,7 @@ def _is_cache(value: object) -> bool:
     return isinstance(value, str) and value.startswith(f"{CACHE}/")
 
 
-def _keep_recipe_values(entry: _Candidate, server: ServerLaunch, own: dict[Path, Any], notes: list[Note]) -> None:
+def _keep_recipe_values(entry: _RecipeMatch, server: ServerLaunch, own: dict[Path, Any], notes: list[Note]) -> None:
     """Keep values that the catalog corrects on purpose, where the launch's own value is known to be worse."""
     line = server.launch.line
     recipe_values = {path: leaf[0] for path, leaf in entry.leaves.items()}

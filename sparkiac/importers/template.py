@@ -49,11 +49,11 @@ def fill(template: str, values: Mapping[str, str], *, strict: bool) -> FilledTem
     Raises Unreadable for a command longer than MAX_CHARACTERS.
     """
     own = strict or "{{" in template
-    tried = [_Filler(values, doubled=doubled).run(template, strict=strict) for doubled in (own, not own)]
+    tried = [_TemplateFiller(values, doubled=doubled).run(template, strict=strict) for doubled in (own, not own)]
     return max(tried, key=lambda filled: (filled.valid_json, -len(filled.missing)))
 
 
-class _Filler:
+class _TemplateFiller:
     """Fills a template in one dialect."""
 
     def __init__(self, values: Mapping[str, str], *, doubled: bool) -> None:

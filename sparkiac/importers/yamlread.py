@@ -24,7 +24,7 @@ MAX_VALUES: Final = 50_000
 _MERGE: Final = "<<"
 
 
-class Content(NamedTuple):
+class ForeignContent(NamedTuple):
     """Content of a file of another tool: dict, tuple, str, int, float, bool, None."""
 
     data: object
@@ -40,7 +40,7 @@ class Content(NamedTuple):
         return 1
 
 
-def read(text: str) -> Content:
+def read(text: str) -> ForeignContent:
     """Read the first document of `text`. Raises Unreadable for a text that is not YAML or is too large."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
@@ -55,7 +55,7 @@ def read(text: str) -> Content:
         fault = syntax.fault(text, error)
         raise Unreadable(fault.message, line=fault.mark.line, column=fault.mark.column) from None
     lines = {path: mark.line for path, mark in (reader.values | reader.keys).items()}
-    return Content(data, lines, tuple(reader.notes))
+    return ForeignContent(data, lines, tuple(reader.notes))
 
 
 class _Lenient(EventReader):

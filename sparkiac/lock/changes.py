@@ -23,7 +23,7 @@ _BY_NAME: Final = {"image": "versions", "model": "config"}
 """Key of a mapping whose values are compared one by one."""
 
 
-class ValueChange(NamedTuple):
+class LockChange(NamedTuple):
     """One changed value; None for a missing value."""
 
     what: str
@@ -47,7 +47,7 @@ class PinChange(NamedTuple):
     kind: Kind
     name: str
     state: State
-    changes: tuple[ValueChange, ...]
+    changes: tuple[LockChange, ...]
     """In the order of the output."""
     files: FileChanges | None = None
     """Set for a model."""
@@ -79,13 +79,13 @@ def _pin_change(kind: Kind, name: str, old: Mapping[str, Any] | None, new: Mappi
     return PinChange(kind, name, state, changes, files)
 
 
-def _value_changes(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ValueChange]:
+def _value_changes(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[LockChange]:
     pairs: list[tuple[str, Any, Any]] = [(key, old.get(key), new.get(key)) for key in _PLAIN[kind]]
     named = _BY_NAME.get(kind, "")
     before, after = old.get(named, {}), new.get(named, {})
     pairs[1:1] = [(f"{named}.{key}", before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
     pairs += [("size_bytes", _total(old), _total(new))] if kind == "model" else []
-    yield from (ValueChange(*pair) for pair in pairs if pair[1] != pair[2])
+    yield from (LockChange(*pair) for pair in pairs if pair[1] != pair[2])
 
 
 def _total(model: Mapping[str, Any]) -> int | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Captured
     from sparkiac.lock.merge import PinRequest, UnusedPin
-    from sparkiac.lock.online import Difference
+    from sparkiac.lock.online import PinDifference
     from sparkiac.lock.required import RequiredPin
     from sparkiac.model.lock import Lock
     from sparkiac.plan import Plan
@@ -86,7 +86,7 @@ def outdated(
             yield _finding(_OUTDATED, pin, message, hint)._replace(severity=Severity.WARNING)
 
 
-def different(found: Iterable[Difference], *, inventory: str, lock: Document) -> Iterator[Finding]:
+def different(found: Iterable[PinDifference], *, inventory: str, lock: Document) -> Iterator[Finding]:
     """Return a finding for each value of the lock that its server does not confirm, with both values."""
     for each in found:
         pin, what = each.pin, ".".join(each.path)

@@ -20,7 +20,7 @@ _NOT_COMPARED: Final = frozenset({"revision", "signature"})
 """Values of an entry that no server sends."""
 
 
-class Failure(NamedTuple):
+class PinFailure(NamedTuple):
     """A request that was refused or got no response."""
 
     code: str
@@ -28,14 +28,14 @@ class Failure(NamedTuple):
     hint: str
 
 
-class Answers(NamedTuple):
+class RequestResults(NamedTuple):
     """Results of requests."""
 
     found: Mapping[Key, LockEntry]
-    failed: Mapping[Key, Failure]
+    failed: Mapping[Key, PinFailure]
 
 
-class Difference(NamedTuple):
+class PinDifference(NamedTuple):
     """One value of the lock that the server does not confirm."""
 
     pin: RequiredPin
@@ -49,12 +49,12 @@ class Difference(NamedTuple):
     """For a name that refers to another version: whether the server still has the pinned one, if that is known."""
 
 
-class Comparison(NamedTuple):
+class PinComparison(NamedTuple):
     """Results for all pins that the lock contains."""
 
     confirmed: tuple[RequiredPin, ...]
-    differences: tuple[Difference, ...]
-    failed: tuple[tuple[RequiredPin, Failure], ...]
+    differences: tuple[PinDifference, ...]
+    failed: tuple[tuple[RequiredPin, PinFailure], ...]
     """Pins that were not compared, and why."""
 
 
@@ -64,13 +64,15 @@ def by_name(lock: Lock | None, pins: Iterable[RequiredPin]) -> tuple[PinRequest,
     return tuple(PinRequest(_at_revision(pin, locked), "upgrade") for pin, locked in found if locked)
 
 
-def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers) -> tuple[PinRequest, ...]:
+def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: RequestResults) -> tuple[PinRequest, ...]:
     """Return a request at the pinned version for each name that refers to another version or to none."""
     found = ((pin, locked_entry(lock, pin)) for pin in pins)
     return tuple(_pinned(pin, locked) for pin, locked in found if locked and _needs_second(pin, locked, named))
 
 
-def compared(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers, pinned: Answers) -> Comparison:
+def compared(
+    lock: Lock | None, pins: Iterable[RequiredPin], named: RequestResults, pinned: RequestResults
+) -> PinComparison:
     """Compare each locked pin with the responses."""
     confirmed, differences, failed = [], [], []
     for pin in pins:
@@ -84,7 +86,7 @@ def compared(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers, pin
         found = [*_differences(pin, locked, named, pinned)]
         differences += found
         confirmed += [] if found else [pin]
-    return Comparison(tuple(confirmed), tuple(differences), tuple(failed))
+    return PinComparison(tuple(confirmed), tuple(differences), tuple(failed))
 
 
 def _at_revision(pin: RequiredPin, locked: LockEntry) -> RequiredPin:
@@ -110,14 +112,14 @@ def _identity(found: LockEntry) -> tuple[str, str]:
     return "sha256", found.sha256
 
 
-def _needs_second(pin: RequiredPin, locked: LockEntry, named: Answers) -> bool:
+def _needs_second(pin: RequiredPin, locked: LockEntry, named: RequestResults) -> bool:
     key, value = _identity(locked)
     found, failure = named.found.get(pin.key), named.failed.get(pin.key)
     other = found is not None and getattr(found, key) != value
     return key != "sha256" and (other or (failure is not None and failure.code in _MISSING))
 
 
-def _failure(pin: RequiredPin, named: Answers, pinned: Answers) -> Failure | None:
+def _failure(pin: RequiredPin, named: RequestResults, pinned: RequestResults) -> PinFailure | None:
     """Return why a pin cannot be compared. A missing version is a difference."""
     for failure in (pinned.failed.get(pin.key), named.failed.get(pin.key)):
         if failure is not None and failure.code not in _MISSING:
@@ -125,25 +127,27 @@ def _failure(pin: RequiredPin, named: Answers, pinned: Answers) -> Failure | Non
     return None
 
 
-def _differences(pin: RequiredPin, locked: LockEntry, named: Answers, pinned: Answers) -> Iterator[Difference]:
+def _differences(
+    pin: RequiredPin, locked: LockEntry, named: RequestResults, pinned: RequestResults
+) -> Iterator[PinDifference]:
     key, value = _identity(locked)
     found, exact = named.found.get(pin.key), pinned.found.get(pin.key)
     now = getattr(found, key) if found is not None else None
     if now != value:
         requested = exact is not None or pin.key in pinned.failed
-        yield Difference(pin, (key,), value, now, kept=exact is not None if requested else None)
+        yield PinDifference(pin, (key,), value, now, kept=exact is not None if requested else None)
         found = exact
     if found is not None:
         yield from _value_differences(pin, locked, found)
 
 
-def _value_differences(pin: RequiredPin, locked: LockEntry, found: LockEntry) -> Iterator[Difference]:
+def _value_differences(pin: RequiredPin, locked: LockEntry, found: LockEntry) -> Iterator[PinDifference]:
     """Return the values that differ at one version. Of an incomplete entry only its own values are compared."""
     old, new = dict(_leaves(entry(locked), ())), dict(_leaves(entry(found), ()))
     complete = locked.manifest is not None if isinstance(locked, LockedImage) else _has_files(locked)
     for path in sorted(old.keys() | new.keys() if complete else old.keys()):
         if path[0] not in _NOT_COMPARED and old.get(path) != new.get(path):
-            yield Difference(pin, path, old.get(path), new.get(path))
+            yield PinDifference(pin, path, old.get(path), new.get(path))
 
 
 def _has_files(locked: LockedModel | LockedFile) -> bool:

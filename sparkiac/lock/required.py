@@ -65,7 +65,7 @@ class RequiredPin(NamedTuple):
         return repository(self.kind, self.name)
 
 
-class _Use(NamedTuple):
+class _PinUse(NamedTuple):
     """One use of a pin."""
 
     kind: Kind
@@ -90,7 +90,7 @@ def repository(kind: Kind, name: str) -> str | None:
 
 def required(plan: Plan, resolved: Resolved) -> tuple[RequiredPin, ...]:
     """Return everything that must be pinned, sorted by kind and name. Models of an Ollama server have no pin."""
-    uses: dict[tuple[Kind, str], list[_Use]] = {}
+    uses: dict[tuple[Kind, str], list[_PinUse]] = {}
     for use in _uses(plan, resolved):
         uses.setdefault((use.kind, use.name), []).append(use)
     return tuple(
@@ -100,7 +100,7 @@ def required(plan: Plan, resolved: Resolved) -> tuple[RequiredPin, ...]:
     )
 
 
-def _pin(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved) -> RequiredPin:
+def _pin(uses: list[_PinUse], revision: tuple[str, Loc | None], resolved: Resolved) -> RequiredPin:
     document = resolved.inventory.document
     located = sorted(
         ((_loc(document, resolved, use), _origin(resolved, use)) for use in uses),
@@ -122,7 +122,7 @@ def _pin(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved)
     )
 
 
-def _loc(document: Document, resolved: Resolved, use: _Use) -> Loc:
+def _loc(document: Document, resolved: Resolved, use: _PinUse) -> Loc:
     """Return the location of the value in the inventory, or that of its container if another layer sets it."""
     leaf = resolved.leaves.get(use.leaf)
     elsewhere = leaf is not None and leaf[1].file == document.name and leaf[1].mark is not None
@@ -131,12 +131,12 @@ def _loc(document: Document, resolved: Resolved, use: _Use) -> Loc:
     return document.at_value(use.path)
 
 
-def _origin(resolved: Resolved, use: _Use) -> Origin | None:
+def _origin(resolved: Resolved, use: _PinUse) -> Origin | None:
     leaf = resolved.leaves.get(use.leaf)
     return leaf[1] if leaf is not None and leaf[1].file != resolved.inventory.document.name else None
 
 
-def _uses(plan: Plan, resolved: Resolved) -> Iterator[_Use]:
+def _uses(plan: Plan, resolved: Resolved) -> Iterator[_PinUse]:
     for host in plan.hosts:
         for container in host.containers:
             leaf = container.path if container.kind == "service" else (*container.path, host.name)
@@ -145,18 +145,18 @@ def _uses(plan: Plan, resolved: Resolved) -> Iterator[_Use]:
             yield from _models(container, leaf, resolved)
             for file in container.storage.files:
                 path = ("container", "files", file.target)
-                yield _Use("file", file.url, container.name, (*container.path, *path, "url"), (*leaf, *path))
+                yield _PinUse("file", file.url, container.name, (*container.path, *path, "url"), (*leaf, *path))
     for build in plan.builds:
         yield from _base(build, plan)
 
 
-def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _Use:
+def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _PinUse:
     tag = re.search(r"[:@].*", image.reference.rpartition("/")[2])
     source = image.repository + (tag[0] if tag else "")
-    return _Use("image", image.reference, user, path, leaf, source=source, architecture=host.architecture)
+    return _PinUse("image", image.reference, user, path, leaf, source=source, architecture=host.architecture)
 
 
-def _base(build: PlannedBuild, plan: Plan) -> Iterator[_Use]:
+def _base(build: PlannedBuild, plan: Plan) -> Iterator[_PinUse]:
     """Return the base image of a build, once for each host that runs the built image."""
     for host in plan.hosts if build.base is not None else ():
         if any(container.image.build == build.name for container in host.containers):
@@ -165,7 +165,7 @@ def _base(build: PlannedBuild, plan: Plan) -> Iterator[_Use]:
             yield _image(build.base, host, build.name, own, own)
 
 
-def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_Use]:
+def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_PinUse]:
     """Return the repositories that the model store needs: weights, tokenizers and drafters."""
     if container.kind != "deployment":
         return
@@ -176,7 +176,9 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
             key = _key(named, values)
             file = (values.model_file or file) if key == ("model",) else file
             form = _form(container, handle) if file is None else None
-            yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file, form=form)
+            yield _PinUse(
+                "model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file, form=form
+            )
 
 
 def _form(container: Container, handle: str) -> LoadedFormat:
@@ -216,7 +218,7 @@ def _key(named: str, values: ResolvedDeployment) -> Path:
     return ("needs_models", needed.index(named)) if named in needed else ("speculative", "model")
 
 
-def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
+def _revision(repository: str | None, models: Sequence[_PinUse], resolved: Resolved) -> tuple[str, Loc | None]:
     """Return the revision of a repository: the inventory's, the commit of a source, or the default branch."""
     written = resolved.written
     if repository in written.revisions:
@@ -224,7 +226,7 @@ def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved
     return min((commit for use in models for commit in _source_commits(use, resolved)), default=DEFAULT_REVISION), None
 
 
-def _source_commits(use: _Use, resolved: Resolved) -> Iterator[str]:
+def _source_commits(use: _PinUse, resolved: Resolved) -> Iterator[str]:
     """Return the commits of this model that the sources of a deployment's recipe used."""
     written = resolved.written
     deployment = written.deployments[use.user]

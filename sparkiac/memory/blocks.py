@@ -112,7 +112,7 @@ def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | No
     grouped = found if isinstance(found, Unknown) else _grouped(found, options.release)
     if isinstance(found, Unknown) or isinstance(grouped, Unknown):
         return unknown_of(found, grouped) or Unknown(())
-    held = _Request(context, options, shape, speculation)
+    held = _CacheRequest(context, options, shape, speculation)
     groups = tuple(_group(group, held) for group in grouped)
     return Cache(
         context=context,
@@ -125,7 +125,7 @@ def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | No
     )
 
 
-class _Request(NamedTuple):
+class _CacheRequest(NamedTuple):
     context: int
     options: ServerOptions
     shape: Shape
@@ -171,12 +171,12 @@ def _counted_blocks(
     return packed.counted_blocks(grouped, blocks, release) if grouped[0][0].beside else sum(blocks)
 
 
-def _group(pages: Sequence[CachePage], held: _Request) -> CacheGroup:
+def _group(pages: Sequence[CachePage], held: _CacheRequest) -> CacheGroup:
     blocks = max(_request_blocks(page, held) for page in pages)
     return CacheGroup(pages[0].kind, len(pages), pages[0].block_tokens, blocks)
 
 
-def _request_blocks(page: CachePage, held: _Request) -> int:
+def _request_blocks(page: CachePage, held: _CacheRequest) -> int:
     if page.kind == "state":
         kept = 2 + page.checkpoints if held.options.mamba_mode(held.shape) == "align" else 1
         return kept + (held.speculation.tokens if held.speculation else 0)
@@ -187,7 +187,7 @@ def _request_blocks(page: CachePage, held: _Request) -> int:
     return ceil_div(tokens, page.block_tokens) + 1
 
 
-def _retained_tokens(held: _Request) -> int:
+def _retained_tokens(held: _CacheRequest) -> int:
     """Return the additional tokens that windows keep because several MTP layers read the last tokens again."""
     drafts = held.speculation
     several = drafts is not None and drafts.predicts and min(len(held.shape.drafts), drafts.tokens) > 1

@@ -36,7 +36,7 @@ PROCESSES_SOURCE: Final = (
 )
 
 
-class Server(NamedTuple):
+class ServerMemory(NamedTuple):
     """The memory of one server on one host."""
 
     name: str
@@ -101,11 +101,11 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     speculation: Speculation | None = None,
     calibration: Measured | None = None,
     device: Device = UNIFIED,
-) -> Server:
+) -> ServerMemory:
     """Return the terms of one server. `total_bytes` is the memory that CUDA sees on the smallest host of the group."""
     loaded = _measured(weights, calibration.weights_bytes if calibration else None)
     both = (loaded, *((drafter,) if drafter else ()))
-    facts = overhead.Facts(options, shape, speculation, device, calibration)
+    facts = overhead.OverheadFacts(options, shape, speculation, device, calibration)
     inside = (*both, *overhead.inside(facts))
     outside = overhead.outside(facts)
     fixed = options.kv_cache_memory_bytes
@@ -119,7 +119,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     left = None
     if requested.size_bytes is not None and all(term.size_bytes is not None for term in inside):
         left = requested.size_bytes - known_bytes(inside)
-    return Server(
+    return ServerMemory(
         name,
         requested,
         inside,
@@ -159,7 +159,7 @@ def split_reserve(reserve: Term, least: int, most: int) -> tuple[Term, Term]:
 def host(
     total: int | None,
     *,
-    servers: tuple[Server, ...] = (),
+    servers: tuple[ServerMemory, ...] = (),
     services: tuple[Term, ...] = (),
     reserve: Term | None = None,
 ) -> HostBudget:
@@ -187,9 +187,11 @@ def _measured(term: Term, size: int | None) -> Term:
     return term if size is None else Term(term.name, size, "measured: startup log")
 
 
-def _with_fixed_pool(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> Server:
+def _with_fixed_pool(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> ServerMemory:
     needed = total_bytes((*inside, pool))
     size = None if isinstance(needed, Unknown) else needed
     source = "the configured KV cache size and the other terms"
     requested = Term("requested", size, source, _any_assumed(inside))
-    return Server(name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage"))
+    return ServerMemory(
+        name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage")
+    )

@@ -10,7 +10,7 @@ from sparkiac.memory.values import Unknown, ceil_div, total_bytes, unknown_of
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import Server
+    from sparkiac.memory.budget import ServerMemory
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import ServerOptions, Speculation
     from sparkiac.model.inventory import Measured
@@ -47,7 +47,7 @@ class Advice(NamedTuple):
     """Memory that the host gains compared with the configured utilization; negative if it loses memory."""
 
 
-class Step(NamedTuple):
+class UtilizationStep(NamedTuple):
     """Effect of another utilization."""
 
     utilization: float
@@ -87,7 +87,7 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
     users: int,
     context: int,
     *,
-    server: Server,
+    server: ServerMemory,
     total: int | None,
     shape: Shape,
     options: ServerOptions,
@@ -106,7 +106,7 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
     return Advice(pool, options.release >= _TOLD_POOL, utilization, freed)
 
 
-def step(server: Server, layout: Cache, *, total: int, utilization: float) -> Step | Unknown:
+def step(server: ServerMemory, layout: Cache, *, total: int, utilization: float) -> UtilizationStep | Unknown:
     """Return the effect of another utilization. Unknown lists the unknown terms of the server."""
     inside = total_bytes(server.inside)
     now = server.requested.size_bytes
@@ -114,7 +114,7 @@ def step(server: Server, layout: Cache, *, total: int, utilization: float) -> St
         return unknown_of(inside) or Unknown((server.requested.name,))
     asked = requested_bytes(total, utilization)
     pool = max(0, asked - inside)
-    return Step(utilization, pool, layout.tokens(pool), layout.requests(pool), now - asked)
+    return UtilizationStep(utilization, pool, layout.tokens(pool), layout.requests(pool), now - asked)
 
 
 def _smallest(needed: int, total: int) -> float | None:

@@ -113,7 +113,7 @@ def read(
     reports, which determines the default batch size; it reports none on GB10, so vLLM takes the defaults of a small
     GPU there. Unknown lists options with an invalid or unsupported value.
     """
-    reader = _Given(given)
+    reader = _OptionReader(given)
     requests, batch = _batch(gpu_bytes or 0, release)
     requests = reader.count("max_num_seqs", requests)
     options = ServerOptions(
@@ -149,7 +149,7 @@ def _batch(gpu_bytes: int, release: tuple[int, ...]) -> tuple[int, int]:
     return (1024, 8192) if gpu_bytes >= _LARGE_GPU_BYTES else (256, 2048)
 
 
-class _Given:
+class _OptionReader:
     """Reads options by name and collects the names of those with an invalid value."""
 
     def __init__(self, given: Mapping[str, object]) -> None:

@@ -61,7 +61,7 @@ profiling, so all that any process allocates meanwhile counts as memory outside 
 free memory that CUDA reports, which the page cache changes: logs estimate 0.18 to 3.96 GiB, and one less than zero."""
 
 
-class Facts(NamedTuple):
+class OverheadFacts(NamedTuple):
     """Facts of a server that decide on these terms."""
 
     options: ServerOptions
@@ -71,7 +71,7 @@ class Facts(NamedTuple):
     calibration: Measured | None
 
 
-def inside(facts: Facts) -> tuple[Term, ...]:
+def inside(facts: OverheadFacts) -> tuple[Term, ...]:
     """Return the terms inside the requested memory: of an earlier start, else by the formulas."""
     measured = facts.calibration.overhead_bytes if facts.calibration else None
     if measured is not None:
@@ -80,7 +80,7 @@ def inside(facts: Facts) -> tuple[Term, ...]:
     return found or (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
 
 
-def outside(facts: Facts) -> tuple[Term, ...]:
+def outside(facts: OverheadFacts) -> tuple[Term, ...]:
     """Return the terms in addition to the requested memory."""
     return tuple(_outside(facts))
 
@@ -92,7 +92,7 @@ def measured_bytes(requested: int | None, weights: int | None, pool: int | None)
     return not_negative(requested - weights - pool)
 
 
-def _profiled(facts: Facts) -> tuple[Term, ...]:
+def _profiled(facts: OverheadFacts) -> tuple[Term, ...]:
     options, shape = facts.options, facts.shape
     batch = options.max_num_batched_tokens
     if shape is None:
@@ -125,7 +125,7 @@ def _between(term: Term, recorded: tuple[int, int] | None) -> Term:
     return term if recorded is None else term._replace(low_bytes=recorded[0], high_bytes=recorded[1])
 
 
-def _outside(facts: Facts) -> Iterator[Term]:
+def _outside(facts: OverheadFacts) -> Iterator[Term]:
     options, calibration = facts.options, facts.calibration
     if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
         measured = calibration.graphs_bytes if calibration else None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step
+    from sparkiac.memory.budget import ServerMemory
+    from sparkiac.memory.fit import Advice, Fit, UtilizationStep
     from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
@@ -74,11 +74,11 @@ class Prediction(NamedTuple):
     options: ServerOptions | Unknown
     shape: Shape | Unknown
     cache: Cache | Unknown
-    server: Server | Unknown
+    server: ServerMemory | Unknown
     fit: Fit | Unknown
     advice: Advice | Unknown
     """KV cache that the workload needs, and options that provide it."""
-    steps: tuple[Step | Unknown, ...]
+    steps: tuple[UtilizationStep | Unknown, ...]
     """Effects of 0.05 less and 0.05 more utilization."""
 
 
@@ -132,7 +132,7 @@ def _speculation(setup: Setup) -> Speculation | Unknown | None:
     return Speculation(setup.method, setup.draft_tokens, formed)
 
 
-def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting: Speculation | None) -> Server:
+def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting: Speculation | None) -> ServerMemory:
     drafter = _weights("drafter", setup.drafter, read, {}, formed) if setup.drafter else None
     device = UNIFIED
     if setup.near is not None and isinstance(formed, Shape):
@@ -169,7 +169,7 @@ def _weights(
     return quantized_at_load(whole, options=read, tensors=tensors, width=formed.width)
 
 
-def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOptions) -> Fit | Unknown:
+def _fit(layout: Cache | Unknown, placed: ServerMemory, setup: Setup, read: ServerOptions) -> Fit | Unknown:
     pool = placed.pool.size_bytes
     if pool is None:
         wrong = unknown_of(layout, total_bytes((placed.requested, *placed.inside)))
@@ -182,8 +182,8 @@ def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOpti
 
 
 def _steps(
-    layout: Cache | Unknown, placed: Server, read: ServerOptions, total: int | None
-) -> tuple[Step | Unknown, ...]:
+    layout: Cache | Unknown, placed: ServerMemory, read: ServerOptions, total: int | None
+) -> tuple[UtilizationStep | Unknown, ...]:
     if isinstance(layout, Unknown) or total is None or read.kv_cache_memory_bytes is not None:
         return ()
     nearby = (round(read.gpu_memory_utilization + change, 4) for change in _STEPS)

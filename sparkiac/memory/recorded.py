@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.overhead import Device
-    from sparkiac.model.records import Speed, StartRecord, Subject
+    from sparkiac.model.records import Speed, StartRecord, StartSubject
 
 _NOISE: Final = 0.05
 """Relative difference that is expected between two measurements of the same speed."""
@@ -29,7 +29,7 @@ Gemma-3-12B, up to 0.94 GiB in five of Gemma-4-31B."""
 _NOT_RECORDED: Final = "not recorded"
 
 
-def differences(record: StartRecord, subject: Subject) -> tuple[str, ...]:
+def differences(record: StartRecord, subject: StartSubject) -> tuple[str, ...]:
     """Return why a record does not count for a server; empty if it does."""
     then = record.subject
     pairs = {
@@ -84,7 +84,7 @@ def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tup
         return device
     drafts = record.subject.drafts
     speculation = Speculation(drafts.method, drafts.tokens) if drafts else None
-    terms = overhead.inside(overhead.Facts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
+    terms = overhead.inside(overhead.OverheadFacts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
     # The formulas can exceed what the record measured at its batch size; the recorded memory is the minimum.
     rest = max(took - known_bytes(terms), record.terms.non_torch_bytes or 0)
     return device._replace(

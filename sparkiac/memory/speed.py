@@ -32,7 +32,7 @@ class Pace(NamedTuple):
     """Active parameters times tokens per second of a prompt, in 10^12."""
 
 
-class Machine(NamedTuple):
+class GpuSpeed(NamedTuple):
     """A kind of GPU."""
 
     bandwidth: int
@@ -43,7 +43,7 @@ class Machine(NamedTuple):
     """Networks with experts."""
 
 
-SPARK: Final = Machine(
+SPARK: Final = GpuSpeed(
     273 * 10**9,
     "273 GB/s (Spark guide L25)",
     dense=Pace((0.48, 0.92), (100e-6, 0.0), (25.0, 45.0)),
@@ -134,7 +134,7 @@ def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
     shape: Shape,
     drafting: Drafting | None = None,
     servers: int = 1,
-    machine: Machine = SPARK,
+    machine: GpuSpeed = SPARK,
 ) -> Range:
     """Return tokens per second of one request after `context` tokens, while `servers` decode on one memory."""
     drafts = drafting or Drafting(0, 0.0, 0.0)
@@ -171,14 +171,14 @@ def prefill_seconds(tokens: int, *, rates: Prefill) -> Range:
     return Range(tokens / rates.high, tokens / rates.low, rates.source)
 
 
-def prefill_rates(shape: Shape, active_params: float, *, machine: Machine = SPARK) -> Range:
+def prefill_rates(shape: Shape, active_params: float, *, machine: GpuSpeed = SPARK) -> Range:
     """Return the prefill rate in tokens per second that the class of a network suggests, if none is published."""
     low, high = (bound * 10**12 / active_params for bound in _pace(shape, machine).prefill)
     kind = "routed" if shape.width.experts else "dense"
     return Range(low, high, f"{kind} networks on this GPU, by active parameters")
 
 
-def _pace(shape: Shape, machine: Machine) -> Pace:
+def _pace(shape: Shape, machine: GpuSpeed) -> Pace:
     return machine.routed if shape.width.experts else machine.dense
 
 

@@ -15,7 +15,7 @@ from sparkiac.model.inventory import Measured
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import Server
+    from sparkiac.memory.budget import ServerMemory
 
 _GIB: Final = r"(?<![\d.-])(-?\d+(?:\.\d+)?) ?GiB"
 _COUNT: Final = r"(\d[\d,]*)"
@@ -98,7 +98,7 @@ def calibrate(startup: Startup) -> Measured:
     )
 
 
-def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[Compared, ...]:
+def compare(startup: Startup, *, server: ServerMemory, cache: Cache | None) -> tuple[Compared, ...]:
     """Return every figure that was predicted and measured."""
     pool = server.pool.size_bytes
     predicted = {

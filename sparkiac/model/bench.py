@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sparkiac.model.base import Model
 
 
-class Gpu(Model):
+class BenchGpu(Model):
     """State of the GPU at one time; a value that the driver does not report is None."""
 
     clock_mhz: float | None = None
@@ -17,17 +17,17 @@ class Gpu(Model):
     power_w: float | None = None
 
 
-class HostFacts(Model):
+class BenchHost(Model):
     """A host when the run began or ended."""
 
     driver: str | None = None
     firmware: str | None = None
     generation: str | None = None
     available_bytes: int | None = None
-    gpu: Gpu | None = None
+    gpu: BenchGpu | None = None
 
 
-class Subject(Model):
+class BenchSubject(Model):
     """What was measured."""
 
     url: str
@@ -131,11 +131,11 @@ class BenchRecord(Model):
     """Program that measured: sparkiac, or another one, with its version if it is known."""
     taken: str
     """Date and time of the start, UTC."""
-    subject: Subject
+    subject: BenchSubject
     thinking: bool | None = None
-    before: dict[str, HostFacts] = {}
+    before: dict[str, BenchHost] = {}
     """Host → its facts when the run began."""
-    after: dict[str, HostFacts] = {}
+    after: dict[str, BenchHost] = {}
     points: tuple[PointRecord, ...] = ()
     tools: tuple[ToolCase, ...] = ()
     phases: tuple[Phase, ...] = ()

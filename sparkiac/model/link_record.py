@@ -18,7 +18,7 @@ SLOWER: Final = 0.9
 Gbit = Annotated[float, Field(gt=0, le=100_000)]
 
 
-class Speed(NamedTuple):
+class MeasuredSpeed(NamedTuple):
     """A speed that was measured now."""
 
     source: str
@@ -65,7 +65,7 @@ def text(record: LinkRecord) -> str:
     return json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
-def updated(record: LinkRecord, measured: Iterable[Speed]) -> LinkRecord:
+def updated(record: LinkRecord, measured: Iterable[MeasuredSpeed]) -> LinkRecord:
     """Return the record with new speeds; those of links that were not measured now stay."""
     known = {_key(each): each for each in record.links}
     for speed in measured:

@@ -81,7 +81,7 @@ class Drafts(Model):
     """Its commit."""
 
 
-class Subject(Model):
+class StartSubject(Model):
     """The server that was started. Its figures are used for another server only if all these values are equal."""
 
     engine: Name = "vllm"
@@ -167,7 +167,7 @@ class Speed(Model):
     """Record of the bench that measured it; None if the source of the start states it."""
 
 
-class Source(Model):
+class RecordSource(Model):
     """Where the figures come from."""
 
     grade: Literal["log", "bench", "metrics", "stated"]
@@ -185,7 +185,7 @@ class StartRecord(Model):
     """One start of one server."""
 
     format: Literal["sparkiac start 1"] = "sparkiac start 1"
-    subject: Subject
+    subject: StartSubject
     runner: Literal[1, 2] | None = None
     """Model runner of vLLM that served; None if the source does not show it."""
     terms: Terms = Terms.model_construct()
@@ -193,5 +193,5 @@ class StartRecord(Model):
     speeds: tuple[Speed, ...] = ()
     acceptance: Share | None = None
     """Accepted share of the drafted tokens, over all requests that the server counted."""
-    source: Source
+    source: RecordSource
     notes: tuple[ShortText, ...] = ()

@@ -20,7 +20,7 @@ class _Method(Shared):
     """Tokens that are proposed in each step."""
 
 
-class _Drafted(_Method):
+class _WithDrafter(_Method):
     attention_backend: Word | None = None
     """Attention backend of the drafter."""
     moe_backend: Word | None = None
@@ -51,7 +51,7 @@ class Suffix(_Method):
     """Method of speculative decoding."""
 
 
-class Mtp(_Drafted):
+class Mtp(_WithDrafter):
     """Multi-token prediction, with MTP heads in the checkpoint itself or with a paired drafter."""
 
     method: Literal["mtp", "deepseek_mtp"]
@@ -60,7 +60,7 @@ class Mtp(_Drafted):
     """Paired drafter; omit it if the checkpoint has its own MTP heads."""
 
 
-class Dflash(_Drafted):
+class Dflash(_WithDrafter):
     """A block-diffusion drafter that was trained for one target model."""
 
     method: Literal["dflash"]
@@ -69,7 +69,7 @@ class Dflash(_Drafted):
     """Drafter; default is the catalog's drafter for the target model."""
 
 
-class Dspark(_Drafted):
+class Dspark(_WithDrafter):
     """A drafter for DeepSeek models that proposes a block of tokens at once."""
 
     method: Literal["dspark"]
@@ -78,7 +78,7 @@ class Dspark(_Drafted):
     """Drafter; omit it if the checkpoint contains one."""
 
 
-class Drafted(_Drafted):
+class Drafted(_WithDrafter):
     """A separate drafter: an EAGLE head, or a small model of the same family."""
 
     method: Literal["eagle", "eagle3", "draft_model"]

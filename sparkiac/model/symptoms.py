@@ -95,7 +95,7 @@ ChangedOption = str | int | float | bool | FromLine | None
 """New value of an option; null removes it."""
 
 
-class Change(Model):
+class Remedy(Model):
     """Change of a deployment in the inventory that certainly removes the cause."""
 
     set: Mapping[OptionName, ChangedOption] = Field(default_factory=dict)
@@ -142,7 +142,7 @@ class Symptom(Model):
     """Whether another error causes it: an error that is found in the same logs is then the cause."""
     at_end: bool = False
     """Whether the line counts only if no other line of the engine follows."""
-    change: Change | None = None
+    change: Remedy | None = None
     """Change of the inventory that removes the cause."""
     conditions: Conditions = Field(default_factory=Conditions)
     """Circumstances in which cause and remedy apply."""
@@ -164,6 +164,6 @@ class Symptom(Model):
         return self
 
 
-def _groups(change: Change | None) -> Iterator[str]:
+def _groups(change: Remedy | None) -> Iterator[str]:
     values = (*change.set.values(), change.remove_env) if change else ()
     return (each.group for each in values if isinstance(each, FromLine))

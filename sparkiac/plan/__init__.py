@@ -4,7 +4,7 @@ from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
 from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, Secret
-from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild, RetiredHost
+from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild, PlannedRetirement
 
 __all__ = [
     "BindMount",
@@ -18,8 +18,8 @@ __all__ = [
     "ModelFacts",
     "Plan",
     "PlannedBuild",
+    "PlannedRetirement",
     "Published",
-    "RetiredHost",
     "Secret",
     "build",
 ]

@@ -11,7 +11,7 @@ from sparkiac.plan.order import change_groups, changes, start_order
 from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
-from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, RetiredHost
+from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedRetirement
 from sparkiac.resolve.fabric import links_of
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import Inventory
     from sparkiac.plan.contract import ChangeGroup, Promise
-    from sparkiac.plan.fleet_timer import FleetTimer
+    from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
 
-class _Fleet(NamedTuple):
+class _FleetValues(NamedTuple):
     """Values of all hosts that the plan of one host needs."""
 
     hosts: Mapping[str, placement.PlacedHost]
@@ -35,7 +35,7 @@ class _Fleet(NamedTuple):
     proofs: Mapping[str, Mapping[str, Proof]]
     groups: Mapping[str, ChangeGroup | None]
     promises: Mapping[str, Mapping[str, Promise]]
-    timer: FleetTimer | None
+    timer: PlannedFleetTimer | None
 
 
 def build(resolved: Resolved) -> Plan:
@@ -52,7 +52,7 @@ def build(resolved: Resolved) -> Plan:
     platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
     proofs = proof.proofs(placed, locked, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
-    whole = _Fleet(
+    whole = _FleetValues(
         hosts={host.name: host for host in placed},
         stores=stores,
         start_order=start_order(units),
@@ -78,12 +78,14 @@ def build(resolved: Resolved) -> Plan:
     )
 
 
-def _retired(written: Inventory) -> tuple[RetiredHost, ...]:
+def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:
     found = sorted(written.retired.items())
-    return tuple(RetiredHost(name, host.address, host.user or written.defaults.user, host.port) for name, host in found)
+    return tuple(
+        PlannedRetirement(name, host.address, host.user or written.defaults.user, host.port) for name, host in found
+    )
 
 
-def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:
+def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues, hub: HubEndpoint) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
@@ -135,7 +137,7 @@ def _turns(
     )
 
 
-def _secrets(placed: placement.PlacedHost, hub: HubEndpoint | None, timer: FleetTimer | None) -> tuple[str, ...]:
+def _secrets(placed: placement.PlacedHost, hub: HubEndpoint | None, timer: PlannedFleetTimer | None) -> tuple[str, ...]:
     """Return the secrets that must exist on a host, sorted."""
     token = {hub.secret} if hub and hub.secret else set()
     return tuple(sorted({*secrets_of(placed.units), *token, *(timer.secrets if timer else ())}))
@@ -150,7 +152,7 @@ def _promises(placed: placement.PlacedHost, proofs: Mapping[str, Proof]) -> dict
     }
 
 
-def _images_from(name: str | None, placed: placement.PlacedHost, whole: _Fleet) -> Peer | None:
+def _images_from(name: str | None, placed: placement.PlacedHost, whole: _FleetValues) -> Peer | None:
     if name is None:
         return None
     return Peer(name, address_towards(whole.hosts[name].values, [placed.values]))

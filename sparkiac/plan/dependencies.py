@@ -10,7 +10,7 @@ from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.settings import server_port
-from sparkiac.plan.topology import GATEWAY, Endpoint, Route, route
+from sparkiac.plan.topology import GATEWAY, ListenAddress, Route, route
 from sparkiac.resolve import hosts_of, uses
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Provider(NamedTuple):
 
     path: Path
     """Path of its definition in the inventory."""
-    endpoint: Endpoint
+    endpoint: ListenAddress
     api: str
     """`openai`, or `ollama`, which serves both APIs."""
     secret: str | None
@@ -50,7 +50,7 @@ def _of_deployment(resolved: Resolved, name: str) -> Provider:
     values = resolved.fleet.deployments[name][group[0]]
     address = bind_address(resolved.fleet.hosts[group[0]], values.bind)
     inside = server_port(values) if len(group) == 1 else None
-    endpoint = Endpoint(name, group[0], address, values.port, inside)
+    endpoint = ListenAddress(name, group[0], address, values.port, inside)
     secret = values.api_key.secret if values.api_key else None
     return Provider(("deployments", name), endpoint, "openai", secret, command.served(values))
 
@@ -71,9 +71,9 @@ def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Prov
             return Provider(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
 
 
-def _endpoint(resolved: Resolved, name: str, service: _WithApi, port: int, *, inside: int | None) -> Endpoint:
+def _endpoint(resolved: Resolved, name: str, service: _WithApi, port: int, *, inside: int | None) -> ListenAddress:
     address = bind_address(resolved.fleet.hosts[service.hosts], service.bind)
-    return Endpoint(name, service.hosts, address, port, inside)
+    return ListenAddress(name, service.hosts, address, port, inside)
 
 
 def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:

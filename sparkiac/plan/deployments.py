@@ -45,7 +45,7 @@ PROGRAMS: Final = "/usr/local/lib/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
 
-class _Node(NamedTuple):
+class _DeploymentNode(NamedTuple):
     """One deployment on one of its hosts."""
 
     name: str
@@ -118,10 +118,10 @@ def container(resolved: Resolved, *, name: str, host: str, number: int, shared: 
     )
 
 
-def _node(resolved: Resolved, name: str, host: str, number: int) -> _Node:
+def _node(resolved: Resolved, name: str, host: str, number: int) -> _DeploymentNode:
     written, machines = resolved.written.deployments[name], resolved.fleet.hosts
     values, group = resolved.fleet.deployments[name][host], hosts_of(written)
-    return _Node(
+    return _DeploymentNode(
         name=name,
         written=written,
         values=values,
@@ -136,7 +136,7 @@ def _node(resolved: Resolved, name: str, host: str, number: int) -> _Node:
     )
 
 
-def _part(node: _Node) -> Part:
+def _part(node: _DeploymentNode) -> Part:
     """Return the command parts of a node of a group; empty for a single host and for engines without groups."""
     groups = node.engine.groups
     if node.executor is None or groups is None:
@@ -145,7 +145,7 @@ def _part(node: _Node) -> Part:
     return groups.part(Member(node.rank, addresses, node.executor, node.values.set, node.number))
 
 
-def _options(node: _Node, part: Part) -> dict[str, Any]:
+def _options(node: _DeploymentNode, part: Part) -> dict[str, Any]:
     """Return the engine options, including those that connect the hosts of a group. Sizes in the inventory are kept."""
     options: dict[str, Any] = dict(node.values.set)
     if node.alone:
@@ -156,7 +156,7 @@ def _options(node: _Node, part: Part) -> dict[str, Any]:
 
 
 def _command(
-    node: _Node, part: Part, image: Image, options: Mapping[str, Any], weights: RequiredWeights
+    node: _DeploymentNode, part: Part, image: Image, options: Mapping[str, Any], weights: RequiredWeights
 ) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
@@ -172,7 +172,7 @@ def _command(
     )
 
 
-def _network(node: _Node, part: Part, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
+def _network(node: _DeploymentNode, part: Part, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
     port, groups = node.values.port, node.engine.groups
     others = tuple(host for host in node.group if host is not node.host)
     pairs = groups is not None and groups.pairs and not node.leads
@@ -191,7 +191,7 @@ def _network(node: _Node, part: Part, options: Mapping[str, Any], *, shared: str
     )
 
 
-def _confinement(node: _Node) -> Confinement:
+def _confinement(node: _DeploymentNode) -> Confinement:
     container_settings = node.values.container
     limits = container_settings.ulimits or ()
     return Confinement(
@@ -205,7 +205,7 @@ def _confinement(node: _Node) -> Confinement:
     )
 
 
-def _mounts(node: _Node) -> tuple[BindMount, ...]:
+def _mounts(node: _DeploymentNode) -> tuple[BindMount, ...]:
     values = node.values
     found = settings.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
@@ -247,7 +247,7 @@ def _drafter(values: ResolvedDeployment) -> str | None:
             return method.model
 
 
-def _server(resolved: Resolved, node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
+def _server(resolved: Resolved, node: _DeploymentNode, part: Part, options: Mapping[str, Any]) -> ModelServer:
     values, written, extra = node.values, node.written, node.values.extra_flags
     recipe = facts.used(resolved, node.name)
     return ModelServer(
@@ -271,7 +271,7 @@ def _server(resolved: Resolved, node: _Node, part: Part, options: Mapping[str, A
     )
 
 
-def _checks(node: _Node, part: Part, options: Mapping[str, Any]) -> Checks:
+def _checks(node: _DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server. With host networking, it may not listen on loopback."""
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
     return health.checks(node.engine, part, f"http://{address}:{options['port']}" if node.leads else None)
@@ -283,7 +283,7 @@ def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) 
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int | None:
+def _memory_bytes(node: _DeploymentNode, options: Mapping[str, Any], image: Image) -> int | None:
     """Return the share of the host's memory that the engine takes; None if it is unknown, or of a discrete GPU."""
     share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
     if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:

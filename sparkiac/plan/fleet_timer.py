@@ -13,7 +13,7 @@ from sparkiac.plan.contract_monitoring import (
     TelegramChannel,
     WebhookChannel,
 )
-from sparkiac.plan.topology import Endpoint, Route, route
+from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +44,7 @@ class Unwatched(NamedTuple):
     """Why: it listens on `loopback`, or on a `fabric` that the host of the timer does not have."""
 
 
-class FleetTimer(NamedTuple):
+class PlannedFleetTimer(NamedTuple):
     """The fleet timer of one host."""
 
     check: FleetCheck
@@ -53,7 +53,7 @@ class FleetTimer(NamedTuple):
     unwatched: tuple[Unwatched, ...]
 
 
-def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Promises) -> FleetTimer | None:
+def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Promises) -> PlannedFleetTimer | None:
     """Return the fleet timer, if the inventory has one."""
     written = resolved.written.monitoring
     timer, alerts = written.timer, written.alerts
@@ -75,7 +75,7 @@ def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Prom
         heartbeat=timer.heartbeat.secret if timer.heartbeat else None,
     )
     unwatched = (Unwatched(unit.path, unit.name, host, way.obstacle) for unit, host, _, way in reached if way.obstacle)
-    return FleetTimer(check, _secrets(check), tuple(unwatched))
+    return PlannedFleetTimer(check, _secrets(check), tuple(unwatched))
 
 
 def is_watched(monitoring: Monitoring) -> bool:
@@ -93,7 +93,7 @@ def _reached(
             if promise is None or unit.network.listen is None or not (promise.health or promise.models):
                 continue
             address, port = unit.network.listen
-            target = Endpoint(unit.name, host.name, address, port, None)
+            target = ListenAddress(unit.name, host.name, address, port, None)
             yield unit, host.name, promise, route(timer_host, target, resolved.fleet.hosts, in_container=False)
 
 

@@ -14,8 +14,8 @@ from sparkiac.memory.values import Unknown, known_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step
+    from sparkiac.memory.budget import ServerMemory
+    from sparkiac.memory.fit import Advice, Fit, UtilizationStep
     from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
     from sparkiac.model.inventory import Workload
@@ -99,7 +99,7 @@ class DeploymentMemory(NamedTuple):
     """Smallest KV cache for the workload, or without a workload for one request of the longest length."""
     utilization: float | None
     """gpu_memory_utilization; None if the KV cache has a fixed size or the engine has no such option."""
-    steps: tuple[Step, ...]
+    steps: tuple[UtilizationStep, ...]
     """KV cache at other utilizations."""
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
@@ -165,13 +165,13 @@ def of(host: HostPlan) -> HostMemoryUse:
     )
 
 
-def _segments(server: Server) -> Iterator[MemorySegment]:
+def _segments(server: ServerMemory) -> Iterator[MemorySegment]:
     yield from _share(server)
     for term in server.outside:
         yield _part(server.name, term)
 
 
-def _share(server: Server) -> Iterator[MemorySegment]:
+def _share(server: ServerMemory) -> Iterator[MemorySegment]:
     """Divide the share of a server into segments, as far as their sizes are known; the segments add up to the share."""
     whole, pieces = server.requested, (*server.inside, server.pool)
     if server.shortage.size_bytes or not server.inside:

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step
+    from sparkiac.memory.budget import ServerMemory
+    from sparkiac.memory.fit import Advice, Fit, UtilizationStep
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.speed import Range
     from sparkiac.model.facts import Prefill
     from sparkiac.model.inventory import Workload
-    from sparkiac.model.records import Subject
+    from sparkiac.model.records import StartSubject
     from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
@@ -44,7 +44,7 @@ class BindMount(NamedTuple):
     """Whether later mounts and unmounts on the host appear in the container (rslave propagation)."""
 
 
-class Document(NamedTuple):
+class ConfigDocument(NamedTuple):
     """A generated configuration file of a container: JSON if its name ends so, and YAML otherwise."""
 
     file: str
@@ -185,7 +185,7 @@ NO_RATE: Final = Unknown(("published prefill rate",))
 class Proof(NamedTuple):
     """The memory calculation of one server, with the estimated speeds."""
 
-    server: Server
+    server: ServerMemory
     options: ServerOptions | Unknown
     shape: Shape | Unknown
     cache: Cache | Unknown
@@ -194,7 +194,7 @@ class Proof(NamedTuple):
     """Load that it must handle, from the inventory."""
     advice: Advice | Unknown
     """Smallest KV cache for the workload, or without a workload for one request of the longest length."""
-    steps: tuple[Step, ...]
+    steps: tuple[UtilizationStep, ...]
     """KV cache at other utilizations."""
     decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
     """Pairs of tokens in the context and decode rate of one request, in tokens per second."""
@@ -208,7 +208,7 @@ class Proof(NamedTuple):
     """Lowest expected decode speed at a short context while all servers of the host decode; None for one server."""
     processes: tuple[int, int] = (0, 0)
     """Smallest and largest memory of the server's processes on the host, if its engine is vLLM; part of the reserve."""
-    subject: Subject | None = None
+    subject: StartSubject | None = None
     """The values that a recorded start must have to be used for this server."""
     record: str | None = None
     """Recorded start that the figures are based on."""

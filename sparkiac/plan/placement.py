@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
-    from sparkiac.plan.monitoring.scraping import Target
+    from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
@@ -42,7 +42,7 @@ class PlacedHost(NamedTuple):
         return stated_bytes(self.values.memory_gib)
 
 
-def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[Target, ...]]:
+def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[ScrapeTarget, ...]]:
     """Plan everything on its hosts; return the hosts sorted by name, and what Prometheus cannot reach."""
     fleet, known = resolved.fleet, providers(resolved)
     dependencies = {name: dependencies_of(resolved, name, known) for name in fleet.services}

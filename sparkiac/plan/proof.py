@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import HostBudget, Server
+    from sparkiac.memory.budget import HostBudget, ServerMemory
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.speed import Range, Reads
     from sparkiac.model.lock import LockedModel
@@ -197,7 +197,7 @@ def _assumed(container: Container) -> str | None:
 
 
 def _decode(
-    container: Container, found: Prediction, server: Server, known: Models, record: StartRecord | None
+    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
 ) -> tuple[tuple[int, Range], ...] | Unknown:
     facts_of_speed = _speed(container, found, server, known, record)
     if isinstance(facts_of_speed, Unknown):
@@ -214,7 +214,7 @@ def _decode(
     )
 
 
-def _busy(container: Container, found: Prediction, server: Server, known: Models, servers: int) -> float | None:
+def _busy(container: Container, found: Prediction, server: ServerMemory, known: Models, servers: int) -> float | None:
     """Return the lowest expected decode speed at a short context while all servers of the host decode."""
     if servers < 2:  # noqa: PLR2004  two share a memory
         return None
@@ -224,7 +224,7 @@ def _busy(container: Container, found: Prediction, server: Server, known: Models
     return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
 
 
-class _Speed(NamedTuple):
+class _SpeedFacts(NamedTuple):
     """Facts that decide on the decode speed of a server."""
 
     read: Reads
@@ -240,8 +240,8 @@ class _Speed(NamedTuple):
 
 
 def _speed(
-    container: Container, found: Prediction, server: Server, known: Models, record: StartRecord | None
-) -> _Speed | Unknown:
+    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
+) -> _SpeedFacts | Unknown:
     locked, parameters = known.get(container.server.model or ""), _parameters(container)
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),
@@ -253,7 +253,7 @@ def _speed(
     if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
         return unknown_of(read, found.cache) or Unknown(())
     accepted = _ACCEPTED if record is None or record.acceptance is None else (record.acceptance,) * 2
-    return _Speed(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
+    return _SpeedFacts(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
 
 
 def _parameters(container: Container) -> tuple[float, float] | tuple[None, None]:
@@ -262,7 +262,7 @@ def _parameters(container: Container) -> tuple[float, float] | tuple[None, None]
 
 
 def _drafting(
-    container: Container, server: Server, shape: Shape, accepted: tuple[float, float]
+    container: Container, server: ServerMemory, shape: Shape, accepted: tuple[float, float]
 ) -> speed.Drafting | None:
     drafts = container.server.speculative
     if drafts is None:
@@ -292,8 +292,8 @@ def _prefill(container: Container, found: Prediction, record: StartRecord | None
     return Prefill(low=rates.low, high=rates.high, source=rates.source)
 
 
-def _opaque(container: Container) -> Server:
+def _opaque(container: Container) -> ServerMemory:
     """Return the memory of a server whose KV cache cannot be calculated: only its share of the memory may be known."""
     unknown = Term("KV cache", None, "not calculated for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
-    return budget.Server(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))
+    return budget.ServerMemory(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))

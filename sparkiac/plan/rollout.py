@@ -42,7 +42,7 @@ class RolloutPlan(NamedTuple):
     """`stop` leaves hosts on their new generation if a later host fails; `back` returns them to the former one."""
 
 
-class _Fleet(NamedTuple):
+class _RolloutConstraints(NamedTuple):
     """What decides which hosts may change at the same time."""
 
     needs: Needs
@@ -53,7 +53,7 @@ class _Fleet(NamedTuple):
 
 def rollout(wanted: Rollout, needs: Needs, names: Names) -> tuple[tuple[tuple[str, ...], ...], RolloutPlan]:
     """Return the batches of hosts in the order in which they change, and how an apply changes them."""
-    fleet = _Fleet(needs, names, {host: hosts for hosts in needs for host in hosts})
+    fleet = _RolloutConstraints(needs, names, {host: hosts for hosts in needs for host in hosts})
     listed = (wanted.canary,) if isinstance(wanted.canary, str) else wanted.canary
     canaries = {fleet.together[host] for host in listed}
     batches = _Batches(wanted.batch, fleet)
@@ -91,7 +91,7 @@ def _in_order(chosen: Iterable[Together], needs: Needs) -> Iterator[Together]:
 class _Batches:
     """Batches that are being filled."""
 
-    def __init__(self, size: int, fleet: _Fleet) -> None:
+    def __init__(self, size: int, fleet: _RolloutConstraints) -> None:
         self.found: list[list[str]] = []
         self._size = size
         self._fleet = fleet
@@ -126,7 +126,7 @@ class _Batches:
         return number
 
 
-def _plays(batches: Iterable[tuple[str, ...]], fleet: _Fleet) -> Iterator[Play]:
+def _plays(batches: Iterable[tuple[str, ...]], fleet: _RolloutConstraints) -> Iterator[Play]:
     """Join consecutive batches into plays.
 
     Only the hosts that differ take part in a play, and its `serial` counts only these, so that a host can move to an
@@ -146,7 +146,7 @@ def _plays(batches: Iterable[tuple[str, ...]], fleet: _Fleet) -> Iterator[Play]:
 class _OpenPlay:
     """A play to which further batches can be added."""
 
-    def __init__(self, fleet: _Fleet) -> None:
+    def __init__(self, fleet: _RolloutConstraints) -> None:
         self.hosts: dict[str, None] = {}
         self.serial = 0
         self._fleet = fleet

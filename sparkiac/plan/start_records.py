@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.catalog import metrics
 from sparkiac.memory.values import not_negative
-from sparkiac.model.records import Cached, Source, StartRecord, Terms
+from sparkiac.model.records import Cached, RecordSource, StartRecord, Terms
 
 if TYPE_CHECKING:
     from sparkiac.memory.startup import Startup
-    from sparkiac.model.records import Speed, Subject
+    from sparkiac.model.records import Speed, StartSubject
 
 _ID: Final = 8
 _LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
@@ -20,7 +20,7 @@ _VLLM: Final = metrics.METRICS["vllm"]
 _RESIDENT: Final = "process_resident_memory_bytes"
 
 
-def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, link: str) -> StartRecord:
+def from_log(subject: StartSubject, found: Startup, *, requested_bytes: int | None, link: str) -> StartRecord:
     """Return the record of a startup log. `requested_bytes` is the requested memory, if it is known exactly."""
     return StartRecord(
         subject=subject,
@@ -41,11 +41,11 @@ def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, l
             context=found.context,
             concurrency=found.concurrency,
         ),
-        source=Source(grade="log", link=link),
+        source=RecordSource(grade="log", link=link),
     )
 
 
-def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | None:
+def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord | None:
     """Return the record of a vLLM metrics page; None for any other text."""
     sums, caches = dict[str, float](), list[str]()
     for name, labels, value in metrics.samples(page):
@@ -62,7 +62,7 @@ def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | Non
         terms=Terms(host_bytes=None if resident is None else round(resident)),
         cached=Cached(blocks=_count(cache.get("num_gpu_blocks")), block_tokens=_count(cache.get("block_size"))),
         acceptance=accepted / drafted if drafted and accepted is not None else None,
-        source=Source(grade="metrics", link=link),
+        source=RecordSource(grade="metrics", link=link),
         notes=("host_bytes is the API server alone",) if resident is not None else (),
     )
 
@@ -94,7 +94,7 @@ def text(record: StartRecord) -> str:
     return record.model_dump_json(indent=1, exclude_none=True) + "\n"
 
 
-def file_name(deployment: str, subject: Subject) -> str:
+def file_name(deployment: str, subject: StartSubject) -> str:
     """Return the name of the file for a server: another image, commit or option gives another file."""
     return f"{deployment}-{hashlib.sha256(subject.model_dump_json().encode()).hexdigest()[:_ID]}.json"
 

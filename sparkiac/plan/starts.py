@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.catalog import measurements
 from sparkiac.memory import recorded
-from sparkiac.model.records import MEMORY_OPTIONS, Drafts, Subject
+from sparkiac.model.records import MEMORY_OPTIONS, Drafts, StartSubject
 from sparkiac.plan import start_records
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Starts(NamedTuple):
     """The recorded starts that apply to a deployment."""
 
-    subject: Subject
+    subject: StartSubject
     """The planned server."""
     exact: StartRecord | None = None
     """Start of the same server, from the user's records."""
@@ -34,13 +34,13 @@ class Starts(NamedTuple):
     """Why records of the user for this model do not count."""
 
 
-def subject(container: Container, platform: str, known: Mapping[str, LockedModel]) -> Subject:
+def subject(container: Container, platform: str, known: Mapping[str, LockedModel]) -> StartSubject:
     """Return the values that a record must have to be used for a deployment."""
     server = container.server
     locked = known.get(server.model or "")
     drafts = dict(server.speculative or {})
     drafter = drafts.get("model")
-    found = Subject(
+    found = StartSubject(
         engine=server.engine or "unknown",
         release=None,
         image=container.image.reference,
@@ -59,10 +59,10 @@ def subject(container: Container, platform: str, known: Mapping[str, LockedModel
         platform=platform,
         hosts=server.node[1] if server.node else 1,
     )
-    return Subject.model_validate_json(found.model_dump_json())  # lists and numbers as in a file
+    return StartSubject.model_validate_json(found.model_dump_json())  # lists and numbers as in a file
 
 
-def starts(wanted: Subject, records: Iterable[StartRecord]) -> Starts:
+def starts(wanted: StartSubject, records: Iterable[StartRecord]) -> Starts:
     """Return the recorded starts for a server. Of several equal ones, the last that states a figure counts."""
     exact: StartRecord | None = None
     unused = []
@@ -79,9 +79,9 @@ def starts(wanted: Subject, records: Iterable[StartRecord]) -> Starts:
     return Starts(wanted, exact, near[0] if near else None, () if exact else tuple(unused))
 
 
-def _method(of: Subject) -> str | None:
+def _method(of: StartSubject) -> str | None:
     return of.drafts.method if of.drafts else None
 
 
-def _counts(record: StartRecord, wanted: Subject) -> bool:
+def _counts(record: StartRecord, wanted: StartSubject) -> bool:
     return record.subject.hosts == wanted.hosts and recorded.overhead_bytes(record) is not None

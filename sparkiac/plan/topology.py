@@ -28,7 +28,7 @@ _LOOPBACK: Final = "127.0.0.1"
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
-class Endpoint(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where a deployment or service listens."""
 
     name: str
@@ -53,7 +53,7 @@ class Route(NamedTuple):
     """Why the endpoint cannot be reached: `loopback` or `fabric`."""
 
 
-def route(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost], *, in_container: bool) -> Route:
+def route(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost], *, in_container: bool) -> Route:
     """Return how a container or program on `host` reaches an endpoint."""
     if host != target.host:
         return _to_other_host(host, target, hosts)
@@ -68,7 +68,7 @@ def route(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost], *, in_
     return _at(target.address, target.port)
 
 
-def _to_other_host(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost]) -> Route:
+def _to_other_host(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost]) -> Route:
     there = hosts[target.host]
     if target.address == _LOOPBACK:
         return Route(None, obstacle="loopback")

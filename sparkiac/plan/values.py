@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.contract_units import LoadGuard
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
-    from sparkiac.plan.fleet_timer import FleetTimer
+    from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import Image
-    from sparkiac.plan.monitoring.scraping import Target
+    from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.parts import (
-        Document,
+        ConfigDocument,
         ModelRepository,
         ModelStore,
         Peer,
@@ -71,7 +71,7 @@ class Container(NamedTuple):
     """Source of the memory figure, for a service."""
     load_guard: LoadGuard | None = None
     """What changes on the host while it loads its model."""
-    documents: tuple[Document, ...] = ()
+    documents: tuple[ConfigDocument, ...] = ()
     """Its configuration files, which are generated."""
 
     @property
@@ -130,7 +130,7 @@ class HostPlan(NamedTuple):
     """Deployment → its memory calculation."""
     promises: Mapping[str, Promise] = {}
     """Unit → its API checks, for units that listen on a port and for workers of a group."""
-    fleet_timer: FleetTimer | None = None
+    fleet_timer: PlannedFleetTimer | None = None
     """Fleet timer, if it runs on this host."""
     weights_from: tuple[Peer, ...] = ()
     """Hosts that it can copy weights from over a direct link."""
@@ -194,7 +194,7 @@ class PlannedBuild(NamedTuple):
     """Base image; None if the build runs a program that chooses its own."""
 
 
-class RetiredHost(NamedTuple):
+class PlannedRetirement(NamedTuple):
     """A former host that is cleaned after the rollout."""
 
     name: str
@@ -224,9 +224,9 @@ class Plan(NamedTuple):
     """Batches of hosts that change at the same time, in the order of the rollout."""
     rollout: RolloutPlan = RolloutPlan()
     """How an apply changes them."""
-    retired: tuple[RetiredHost, ...] = ()
+    retired: tuple[PlannedRetirement, ...] = ()
     """Former hosts, sorted by name."""
-    unwatched: tuple[Target, ...] = ()
+    unwatched: tuple[ScrapeTarget, ...] = ()
     """Units whose metrics Prometheus cannot reach."""
     is_watched: bool = False
     """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""

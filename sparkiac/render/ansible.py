@@ -12,7 +12,7 @@ from sparkiac.render import generation, jsontext, playbooks, rollout, staging, y
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import HostPlan, HubEndpoint, Plan, RetiredHost
+    from sparkiac.plan import HostPlan, HubEndpoint, Plan, PlannedRetirement
     from sparkiac.plan.contract import PlacedFile
 
 
@@ -49,7 +49,7 @@ def _inventory(plan: Plan) -> dict[str, Any]:
     return {"all": {"children": children}}
 
 
-def _connection(host: HostPlan | RetiredHost) -> dict[str, Any]:
+def _connection(host: HostPlan | PlannedRetirement) -> dict[str, Any]:
     wanted = {"ansible_host": host.address, "ansible_user": host.user, "ansible_port": host.ssh_port}
     return {key: value for key, value in wanted.items() if value is not None}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.parts import Document
+    from sparkiac.plan.parts import ConfigDocument
 
 _SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
@@ -79,7 +79,7 @@ def _load_memory_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/load-memory.json"
 
 
-def _document(document: Document) -> Artifact:
+def _document(document: ConfigDocument) -> Artifact:
     if document.file.endswith(".json"):
         return Artifact(document.file, jsontext.dump(document.content))
     return Artifact(document.file, yamltext.generated(document.content))

@@ -14,7 +14,7 @@ from sparkiac.render.templates import fill
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.dependents import ConfigFile, Dependency
-    from sparkiac.plan.fleet_timer import FleetTimer
+    from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.memory_use import DeploymentMemory
 
 
@@ -47,7 +47,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
     }
 
 
-def _fleet_timer(timer: FleetTimer) -> dict[str, Any]:
+def _fleet_timer(timer: PlannedFleetTimer) -> dict[str, Any]:
     return {
         "minutes": timer.check.period_s // 60,
         "endpoints": [each.name for each in timer.check.endpoints],

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import Server
+    from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
@@ -76,11 +76,11 @@ def check(plan: Plan) -> Iterator[Hit]:
                 yield _hit(server, name, _message(server, name), _hint(server, name), server.severity)
 
 
-def _hit(server: Server, name: str, message: str, hint: str, severity: Severity | None) -> Hit:
+def _hit(server: ServerRelease, name: str, message: str, hint: str, severity: Severity | None) -> Hit:
     return hit(server.host, server.container, ("set", name), message, hint, severity)._replace(at_key=True)
 
 
-def _message(server: Server, name: str) -> str:
+def _message(server: ServerRelease, name: str) -> str:
     if server.table.releases == ("",):
         return f"{name} of {server.container.name} is not a known option of {server.title}"
     has = server.elsewhere(lambda release: server.table.option(name, release) is not None)
@@ -89,7 +89,7 @@ def _message(server: Server, name: str) -> str:
     return f"{name} of {server.container.name} is not an option of {server.title}{has}"
 
 
-def _hint(server: Server, name: str) -> str:
+def _hint(server: ServerRelease, name: str) -> str:
     if name in server.engine.of_vllm:
         return f"this is vLLM's name: {server.engine.title} calls it {server.engine.of_vllm[name]}"
     names = {each for release in server.releases for each in server.table.names(release)}

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import Server
+    from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 yield _hit(server, name, value, hints[-1] or "")
 
 
-def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
+def _hit(server: ServerRelease, name: str, value: object, hint: str) -> Hit:
     message = f"{name} of {server.container.name} cannot be {_shown(value)}"
     if server.table.releases != ("",):
         message = f"{message} in {server.title}{_elsewhere(server, name, value)}"
@@ -82,7 +82,7 @@ def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
     return hit(server.host, server.container, ("set", name), message, hint, _severity(server, name, value))
 
 
-def _severity(server: Server, name: str, value: object) -> Severity | None:
+def _severity(server: ServerRelease, name: str, value: object) -> Severity | None:
     """Return the severity: a value that the server omits or reads in part is a warning, because the server starts."""
     choices = [option.choices for option in server.takes(name)]
     if server.table.releases == ("",) and len(choices[0]) == 1:
@@ -90,11 +90,11 @@ def _severity(server: Server, name: str, value: object) -> Severity | None:
     return Severity.WARNING if value is False or _read_in_part(server, name, value) else server.severity
 
 
-def _read_in_part(server: Server, name: str, value: object) -> bool:
+def _read_in_part(server: ServerRelease, name: str, value: object) -> bool:
     return server.table.leading and any(values.begins(option, value) for option in server.takes(name))
 
 
-def _elsewhere(server: Server, name: str, value: object) -> str:
+def _elsewhere(server: ServerRelease, name: str, value: object) -> str:
     """Return which releases accept a value, as the end of a sentence; empty if none does."""
 
     def takes(release: str) -> bool:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import Server
+    from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
@@ -75,7 +75,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         yield from _release_hits(server)
 
 
-def _release_hits(server: Server) -> Iterator[Hit]:
+def _release_hits(server: ServerRelease) -> Iterator[Hit]:
     option, chosen = server.engine.method_option or "", server.container.server.speculative or {}
     word = server.engine.methods.get(chosen.get("method", ""))
     if word is not None and not any(word in each.choices for each in server.takes(option)):

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import Server
+    from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
@@ -70,7 +70,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             yield from _hits(server, gpu.compute_capability)
 
 
-def _hits(server: Server, capability: str) -> Iterator[Hit]:
+def _hits(server: ServerRelease, capability: str) -> Iterator[Hit]:
     options = server.container.server.options
     found = [refused(options, server.table, release) for release in server.releases]
     for name, refusal in found[-1].items():

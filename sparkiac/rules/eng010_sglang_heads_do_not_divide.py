@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import Server
+    from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
@@ -82,7 +82,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             yield from _hits(server, proof.config)
 
 
-def _hits(server: Server, config: Mapping[str, Any]) -> Iterator[Hit]:
+def _hits(server: ServerRelease, config: Mapping[str, Any]) -> Iterator[Hit]:
     option = next((name for name in _SIZES if name in server.container.server.options), None)
     size = count(server.container, option) if option else None
     if option is None or not size or config.get("model_type") not in _READ:

@@ -10,7 +10,7 @@ from sparkiac.rules.subject import Subject
 
 if TYPE_CHECKING:
     from sparkiac.plan import Plan
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 
 class Examined:
@@ -30,6 +30,6 @@ class Examined:
         )
 
     @cached_property
-    def faults(self) -> tuple[Found, ...]:
+    def faults(self) -> tuple[ServerFault, ...]:
         """The faults in the options of vLLM deployments."""
         return tuple(release.faults(self.plan))

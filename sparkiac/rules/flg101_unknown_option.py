@@ -52,7 +52,7 @@ from sparkiac.rules.rule import Hit, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 _ELSEWHERE: Final = {
@@ -71,7 +71,7 @@ _OF_ANOTHER_RULE: Final = "speculative_disable_by_batch_size"
 """The option of SPD014."""
 
 
-def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
+def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find options that the release lacks; if it is unknown, those that no release has."""
     for found in release.of_kinds(faults, "option", "short"):
         if found.fault.kind == "short":
@@ -82,7 +82,7 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
             yield found.hit(f"{found.name} is not an option of {found.release.title}{has}", _hint(found))
 
 
-def _hint(found: Found) -> str:
+def _hint(found: ServerFault) -> str:
     fault = found.fault
     if fault.option in _ELSEWHERE:
         return f"this is another engine's name: vLLM calls it {_ELSEWHERE[fault.option]}"

@@ -50,12 +50,12 @@ from sparkiac.rules.rule import Hit, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
 
-def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
+def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find values that the release does not accept."""
     for found in release.of_kinds(faults, "value"):
         fault = found.fault
@@ -66,7 +66,7 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
         yield hit._replace(fix=_fix(found))
 
 
-def _fix(found: Found) -> tuple[Edit, ...]:
+def _fix(found: ServerFault) -> tuple[Edit, ...]:
     """Return the fix that writes a text or number of a switch as true or false, if the switch can be negated."""
     name, interface = found.fault.option, found.release.interface
     word = str(found.container.server.options.get(name)).lower()

@@ -47,12 +47,12 @@ from sparkiac.rules.rule import Hit, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.WARNING, *release.SOURCES)
 
 
-def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
+def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find options and values that the release marks as deprecated."""
     for found in release.of_kinds(faults, "deprecated"):
         fault = found.fault

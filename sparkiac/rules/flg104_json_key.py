@@ -49,12 +49,12 @@ from sparkiac.rules.rule import Hit, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
 
-def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
+def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find keys that the release's configuration classes do not have."""
     for found in release.of_kinds(faults, "key", "ignored"):
         fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"

@@ -53,7 +53,7 @@ from sparkiac.rules.rule import Hit, rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.rules.release import Found
+    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
@@ -64,7 +64,7 @@ _OF_CHECKPOINTS: Final = dict.fromkeys(
 """Formats of weights that are mistaken for vLLM's names."""
 
 
-def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
+def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find names that the release does not have."""
     for found in release.of_kinds(faults, "name"):
         fault = found.fault
@@ -74,7 +74,7 @@ def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
         yield found.hit(message, hint, _weight(found))
 
 
-def _weight(found: Found) -> Severity | None:
+def _weight(found: ServerFault) -> Severity | None:
     """Return warning if vLLM may read the format from the checkpoint instead of the option."""
     if found.fault.registry != "quantization":
         return None

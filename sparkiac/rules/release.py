@@ -89,7 +89,7 @@ def servers(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     return ((host, each) for host, each in plan.containers if each.server.engine == "vllm" and each.server.leads)
 
 
-class Found(NamedTuple):
+class ServerFault(NamedTuple):
     """A fault, and the server that has it."""
 
     fault: Fault
@@ -112,16 +112,16 @@ class Found(NamedTuple):
         return f"{'.'.join((first, *self.fault.path))} of {self.container.name}"
 
 
-def faults(plan: Plan) -> Iterator[Found]:
+def faults(plan: Plan) -> Iterator[ServerFault]:
     """Return the faults in all options."""
     for host, container in servers(plan):
         release = compared_release(container)
         for fault in _common(_checked_options(container), release):
             if fault.wrong not in _parsers(container):
-                yield Found(fault, host, container, release)
+                yield ServerFault(fault, host, container, release)
 
 
-def of_kinds(faults: Iterable[Found], *kinds: str) -> Iterator[Found]:
+def of_kinds(faults: Iterable[ServerFault], *kinds: str) -> Iterator[ServerFault]:
     """Return the faults of these kinds."""
     return (found for found in faults if found.fault.kind in kinds)
 

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sparkiac.engines import Engine, Option
-    from sparkiac.engines.tables import Table
+    from sparkiac.engines.tables import OptionTable
     from sparkiac.plan import Container, HostPlan, Plan
 
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
 
-class Server(NamedTuple):
+class ServerRelease(NamedTuple):
     """A server and its possible releases."""
 
     container: Container
     host: HostPlan
     engine: Engine
-    table: Table
+    table: OptionTable
     releases: tuple[str, ...]
     exact: bool
     """Whether the image contains exactly one known release."""
@@ -55,7 +55,7 @@ class Server(NamedTuple):
         return None if self.exact else Severity.WARNING
 
 
-def servers(plan: Plan) -> Iterator[Server]:
+def servers(plan: Plan) -> Iterator[ServerRelease]:
     """Return the servers of engines that have a table of options."""
     for host, container in plan.containers:
         if container.server.engine is not None:
@@ -64,22 +64,22 @@ def servers(plan: Plan) -> Iterator[Server]:
                 yield _server(container, host, engine, engine.table)
 
 
-def _server(container: Container, host: HostPlan, engine: Engine, table: Table) -> Server:
+def _server(container: Container, host: HostPlan, engine: Engine, table: OptionTable) -> ServerRelease:
     tagged = _tagged(container, engine)
     locked = container.image.versions.get(engine.name, "").partition("+")[0]
     release = tagged or locked or _of_private(container, engine, table)
     if not release or table.releases == ("",):
         title = engine.title if table.releases == ("",) else f"any known release of {engine.title}"
-        return Server(container, host, engine, table, table.releases, exact=False, title=title)
+        return ServerRelease(container, host, engine, table, table.releases, exact=False, title=title)
     compared = table.neighbours(release)
     title = f"{engine.title} {release}"
     if release not in compared:
         title = f"{title} (compared with {' and '.join(compared)})"
     exact = release in compared and tagged is not None
-    return Server(container, host, engine, table, compared, exact=exact, title=title)
+    return ServerRelease(container, host, engine, table, compared, exact=exact, title=title)
 
 
-def _of_private(container: Container, engine: Engine, table: Table) -> str | None:
+def _of_private(container: Container, engine: Engine, table: OptionTable) -> str | None:
     """Return the release with which the tag of a private image starts, such as 0.5.8-t5, if its parser was read."""
     repository, _, tag = image(container).rpartition(":")
     found = _PRIVATE.fullmatch(tag) if engine.name in repository.rpartition("/")[2] else None

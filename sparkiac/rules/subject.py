@@ -128,7 +128,7 @@ class Subject:
 
     def text(self, template: str) -> str:
         """Fill in a message: `{name}`; `{set.moe_backend:setting}` is "moe_backend: x" or "no …"."""
-        return _Filler(self).format(template)
+        return _MessageFormatter(self).format(template)
 
 
 NAMES: Final = frozenset(name for name, value in vars(Subject).items() if isinstance(value, property))
@@ -148,7 +148,7 @@ def _inside(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  plain 
     return _inside(found, rest) if isinstance(found, Mapping) else None
 
 
-class _Filler(Formatter):
+class _MessageFormatter(Formatter):
     """Fills dotted names into a template."""
 
     def __init__(self, subject: Subject) -> None:

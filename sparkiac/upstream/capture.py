@@ -34,7 +34,7 @@ class _PermissionDeniedError(CaptureError):
     """The user may not use docker."""
 
 
-class _Source(NamedTuple):
+class _ImageOnMachine(NamedTuple):
     """An image and the machine that has it."""
 
     image: str
@@ -53,14 +53,14 @@ def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
     without a password; the default is this machine. Docker runs with sudo if the user may not use it. No image is
     pulled. Raises `CaptureError`.
     """
-    source = _Source(image, host)
+    source = _ImageOnMachine(image, host)
     try:
         return _captured(source, reference, _DOCKER)
     except _PermissionDeniedError:
         return _captured(source, reference, _AS_ROOT)
 
 
-def _captured(source: _Source, reference: str, docker: tuple[str, ...]) -> bytes:
+def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) -> bytes:
     listed, id_ = _inspected(_run((*docker, *_INSPECT, source.image), source))
     digests = sorted({id_, *(each.partition("@")[2] for each in listed)})
     output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=_program())
@@ -87,7 +87,7 @@ def _inspected(text: str) -> tuple[list[str], str]:
     return listed or [], json.loads(text[end:])
 
 
-def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
+def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") -> str:
     try:
         done = ssh.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
     return done.stdout
 
 
-def _error(done: ssh.Completed, source: _Source) -> CaptureError:
+def _error(done: ssh.Completed, source: _ImageOnMachine) -> CaptureError:
     output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
     if source.host and done.returncode == ssh.FAILED:
         return CaptureError(f"no connection to {machine}: {output}", "set up ssh so that it asks for no password")

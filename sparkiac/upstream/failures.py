@@ -20,7 +20,7 @@ _HINT: Final = "check the name, the network, HTTPS_PROXY and NO_PROXY"
 _LATER: Final = "try again later"
 
 
-class Failure(NamedTuple):
+class ResponseFailure(NamedTuple):
     """The reason why there is no usable response."""
 
     reason: str
@@ -39,41 +39,41 @@ class Failure(NamedTuple):
 
 def explained(  # noqa: PLR0911  one for each kind of exception
     error: Exception, *, connect_s: float, read_s: float
-) -> Failure:
+) -> ResponseFailure:
     """Return the failure that an exception of httpx2 means; its text does not contain the request."""
     cause: BaseException = error
     while (inner := cause.__cause__ or cause.__context__) is not None:
         cause = inner
     if isinstance(error, httpx2.InvalidURL | UnicodeError):
-        return Failure("invalid host name or port", "correct the host in the reference", final=True)
+        return ResponseFailure("invalid host name or port", "correct the host in the reference", final=True)
     if isinstance(error, httpx2.ConnectTimeout):
-        return Failure(f"no connection within {connect_s:g} s", _HINT, unreachable=True)
+        return ResponseFailure(f"no connection within {connect_s:g} s", _HINT, unreachable=True)
     if isinstance(error, httpx2.TimeoutException):
-        return Failure(f"no response within {read_s:g} s", _HINT, unreachable=True)
+        return ResponseFailure(f"no response within {read_s:g} s", _HINT, unreachable=True)
     if isinstance(cause, ssl.SSLCertVerificationError):
         hint = "if your own authority signed it, set SSL_CERT_FILE to a file with the authority's certificate"
-        return Failure(f"untrusted certificate: {cause.verify_message}", hint, final=True, unreachable=True)
+        return ResponseFailure(f"untrusted certificate: {cause.verify_message}", hint, final=True, unreachable=True)
     if isinstance(cause, ssl.SSLError):
-        return Failure(f"no TLS connection: {cause.reason or 'cut off'}", no_tls=True)
+        return ResponseFailure(f"no TLS connection: {cause.reason or 'cut off'}", no_tls=True)
     if isinstance(error, httpx2.ProxyError):
-        return Failure("the proxy refuses to connect", "check HTTPS_PROXY and NO_PROXY", unreachable=True)
+        return ResponseFailure("the proxy refuses to connect", "check HTTPS_PROXY and NO_PROXY", unreachable=True)
     if isinstance(error, httpx2.RemoteProtocolError):
-        return Failure("the response is incomplete or not HTTP", kind="incomplete")
+        return ResponseFailure("the response is incomplete or not HTTP", kind="incomplete")
     reason = f": {cause.strerror}" if isinstance(cause, OSError) and cause.strerror else ""
-    return Failure(f"no connection{reason}", _HINT, unreachable=True)
+    return ResponseFailure(f"no connection{reason}", _HINT, unreachable=True)
 
 
-def busy(status: int, headers: Mapping[str, str], host: str) -> Failure:
+def busy(status: int, headers: Mapping[str, str], host: str) -> ResponseFailure:
     """Return the failure for status 408, 429 or 5xx."""
     wait_s = _requested_wait(headers)
     wait = f"; it requests a wait of {wait_s:.0f} s" if wait_s else ""
     if status != _TOO_MANY:
-        return Failure(f"HTTP {status}{wait}", host=host, wait_s=wait_s)
+        return ResponseFailure(f"HTTP {status}{wait}", host=host, wait_s=wait_s)
     limit = _RATE.fullmatch(headers.get("RateLimit-Limit", ""))
     rate = f"; its limit is {limit[1]} in {limit[2]} s" if limit else ""
     reason = f"too many requests (HTTP 429){rate}{wait}"
     hint = "log in for a higher limit, or try again later"
-    return Failure(reason, hint, host, wait_s=wait_s, unreachable=True)
+    return ResponseFailure(reason, hint, host, wait_s=wait_s, unreachable=True)
 
 
 def _requested_wait(headers: Mapping[str, str]) -> float:

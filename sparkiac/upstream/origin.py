@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAME: Final = "sparkiac"
 
 
-class Origin(NamedTuple):
+class UrlOrigin(NamedTuple):
     """The requirement that installs this version elsewhere, or the local path that no other machine has."""
 
     requirement: str | None
@@ -24,20 +24,20 @@ class Origin(NamedTuple):
     """Wheel, or directory with the sources."""
 
 
-def read() -> Origin:
+def read() -> UrlOrigin:
     """Return the origin of the sparkiac that runs."""
     recorded = metadata.distribution(_NAME).read_text("direct_url.json")
     return of(json.loads(recorded) if recorded else {})
 
 
-def of(recorded: Mapping[str, Any]) -> Origin:
+def of(recorded: Mapping[str, Any]) -> UrlOrigin:
     """Return the origin for the content of `direct_url.json`, which an installation from an index lacks."""
     if not recorded:
-        return Origin(f"{_NAME}=={__version__}")
+        return UrlOrigin(f"{_NAME}=={__version__}")
     url = urlsplit(recorded["url"])
     if url.scheme == "file":
-        return Origin(None, Path(unquote(url.path)))
+        return UrlOrigin(None, Path(unquote(url.path)))
     if found := recorded.get("vcs_info"):
-        return Origin(f"{_NAME} @ {found['vcs']}+{recorded['url']}@{found['commit_id']}")
+        return UrlOrigin(f"{_NAME} @ {found['vcs']}+{recorded['url']}@{found['commit_id']}")
     digest = recorded.get("archive_info", {}).get("hashes", {}).get("sha256")
-    return Origin(f"{_NAME} @ {recorded['url']}{f'#sha256={digest}' if digest else ''}")
+    return UrlOrigin(f"{_NAME} @ {recorded['url']}{f'#sha256={digest}' if digest else ''}")

@@ -20,7 +20,7 @@ import httpx2
 from sparkiac import __version__
 from sparkiac.upstream import parallel, redirects
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.failures import Failure, busy, explained
+from sparkiac.upstream.failures import ResponseFailure, busy, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,7 +107,7 @@ class Transport:
         self._timeouts = timeouts
         self._closed = threading.Event()
         self._sleep = sleep or self._closed.wait
-        self._unreachable: dict[str, Failure] = {}
+        self._unreachable: dict[str, ResponseFailure] = {}
         self._slots = threading.BoundedSemaphore(parallel.THREADS)
         self._http = _client(timeouts, codes)
 
@@ -129,18 +129,20 @@ class Transport:
             result = self._follow(request)
             if isinstance(result, HttpResponse) and result.status not in _BUSY and result.status < _SERVER_ERROR:
                 return result
-            failure = result if isinstance(result, Failure) else busy(result.status, result.headers, result.host)
+            failure = (
+                result if isinstance(result, ResponseFailure) else busy(result.status, result.headers, result.host)
+            )
             grown_s = _FIRST_WAIT_S * 2.0 ** (attempt - 1) * random.uniform(1, 1.5)  # noqa: S311  spreads the tries
             wait_s = max(failure.wait_s, grown_s)
             if failure.final or attempt == TRIES or wait_s > LONGEST_WAIT_S:
                 break
             self._sleep(wait_s)
             if self._closed.is_set():
-                failure = Failure("the run was ended", host=failure.host)
+                failure = ResponseFailure("the run was ended", host=failure.host)
                 break
         raise self._error(failure, attempt, request)
 
-    def _error(self, failure: Failure, attempt: int, request: HttpRequest) -> UpstreamError:
+    def _error(self, failure: ResponseFailure, attempt: int, request: HttpRequest) -> UpstreamError:
         reason = f"{failure.reason}{f' ({attempt} tries)' if attempt > 1 else ''}"
         if failure.unreachable:
             self._unreachable[failure.host] = failure._replace(reason=reason, final=True)
@@ -149,24 +151,24 @@ class Transport:
             return NoTlsError(code, message, failure.hint, host=failure.host)
         return UpstreamError(code, message, failure.hint)
 
-    def _follow(self, request: HttpRequest) -> HttpResponse | Failure:
+    def _follow(self, request: HttpRequest) -> HttpResponse | ResponseFailure:
         """Send a request once and follow redirects."""
         try:
             current = self._http_request(request)
         except (httpx2.InvalidURL, UnicodeError):
-            return Failure("invalid host name or port", "correct the host in the reference", final=True)
+            return ResponseFailure("invalid host name or port", "correct the host in the reference", final=True)
         first = current.url
         for _ in range(MAX_REDIRECTS + 1):
             host = _host(current.url)
             result = self._unreachable.get(host) or self._once(current, request)
-            if isinstance(result, Failure):
+            if isinstance(result, ResponseFailure):
                 return result._replace(host=host, final=result.final or (result.no_tls and is_loopback(host)))
             if isinstance(result, HttpResponse):
                 return result
             if problem := redirects.problem(current.url, result.url, first=first):
-                return Failure(f"redirect to {problem}", "use the URL of the file itself", host, final=True)
+                return ResponseFailure(f"redirect to {problem}", "use the URL of the file itself", host, final=True)
             current = result
-        return Failure(f"more than {MAX_REDIRECTS} redirects", "check the URL by hand", host, final=True)
+        return ResponseFailure(f"more than {MAX_REDIRECTS} redirects", "check the URL by hand", host, final=True)
 
     def _http_request(self, request: HttpRequest) -> httpx2.Request:
         return self._http.build_request(
@@ -176,7 +178,7 @@ class Transport:
             content=request.form,
         )
 
-    def _once(self, current: httpx2.Request, request: HttpRequest) -> HttpResponse | httpx2.Request | Failure:
+    def _once(self, current: httpx2.Request, request: HttpRequest) -> HttpResponse | httpx2.Request | ResponseFailure:
         """Send one HTTP request; return the response, or the request that a redirect leads to."""
         try:
             # The total timeout covers slow headers, for which httpx2 has no timeout.
@@ -185,20 +187,20 @@ class Transport:
                 response = parallel.start(send).result(self._timeouts.total)
                 try:
                     if response.has_redirect_location and request.form is None:
-                        return response.next_request or Failure("redirect to an invalid address", final=True)
+                        return response.next_request or ResponseFailure("redirect to an invalid address", final=True)
                     return self._read(response, request)
                 finally:
                     response.close()
         except TimeoutError:
-            return Failure(f"no response within {self._timeouts.total:g} s", final=True, unreachable=True)
+            return ResponseFailure(f"no response within {self._timeouts.total:g} s", final=True, unreachable=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, RuntimeError) as error:
             # The error refers to the request and its credentials, so only words leave this function. A closed client
             # raises RuntimeError, a host name with empty or long labels UnicodeError.
             return explained(error, connect_s=self._timeouts.connect, read_s=self._timeouts.read)
 
-    def _read(self, response: httpx2.Response, request: HttpRequest) -> HttpResponse | Failure:
+    def _read(self, response: httpx2.Response, request: HttpRequest) -> HttpResponse | ResponseFailure:
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            return Failure("compressed response to a request for an uncompressed one", final=True)
+            return ResponseFailure("compressed response to a request for an uncompressed one", final=True)
         truncate = request.truncate or not response.is_success
         limit = request.max_bytes if response.is_success else _ERROR_MAX_BYTES
         body, hashed, size = bytearray(), hashlib.sha256(), 0
@@ -208,18 +210,18 @@ class Transport:
                 chunk = part[: limit - size] if truncate else part
                 size += len(chunk)
                 if size > limit:
-                    return Failure(f"response of more than {limit} bytes", kind="oversize", final=True)
+                    return ResponseFailure(f"response of more than {limit} bytes", kind="oversize", final=True)
                 hashed.update(chunk)
                 body += chunk if request.keep else b""
                 if truncate and size == limit:
                     break
                 elapsed_s = time.monotonic() - begun
                 if elapsed_s > self._timeouts.total + size / MIN_BYTES_PER_S:
-                    return Failure(f"too slow: {size} bytes in {elapsed_s:.0f} s", final=True)
+                    return ResponseFailure(f"too slow: {size} bytes in {elapsed_s:.0f} s", final=True)
         except httpx2.RemoteProtocolError:
             promised = response.headers.get("Content-Length", "an unknown number of")
             reason = f"the response ended after {response.num_bytes_downloaded} of {promised} bytes"
-            return Failure(reason, kind="incomplete")
+            return ResponseFailure(reason, kind="incomplete")
         host = _host(response.url)
         return HttpResponse(response.status_code, response.headers, host, bytes(body), size, hashed.hexdigest())
 

@@ -32,7 +32,7 @@ class Changes(NamedTuple):
         return bool(self.created or self.changed or self.removed)
 
 
-class Comparison(NamedTuple):
+class TreeComparison(NamedTuple):
     """Files that stay as generated (`kept`), and files and empty directories of other programs (`carried`)."""
 
     changes: Changes
@@ -47,7 +47,7 @@ class ExistingTree(NamedTuple):
     directories: AbstractSet[str]
 
 
-def compare(generated: Mapping[str, Stamp], found: ExistingTree, owned: Owned, *, force: bool) -> Comparison:
+def compare(generated: Mapping[str, Stamp], found: ExistingTree, owned: Owned, *, force: bool) -> TreeComparison:
     """Decide what happens to each file.
 
     A file with the generated content is never a problem, whoever wrote it. Without force, raises `WouldOverwrite` with
@@ -72,7 +72,7 @@ def compare(generated: Mapping[str, Stamp], found: ExistingTree, owned: Owned, *
         unchanged=len(kept),
     )
     empty = [path for path in _empty(found) if not judge.blocked(path)]
-    return Comparison(changes, frozenset(kept), tuple(sorted((*with_decision("carried"), *empty))))
+    return TreeComparison(changes, frozenset(kept), tuple(sorted((*with_decision("carried"), *empty))))
 
 
 def unmanaged(problem: str) -> WouldOverwrite:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-class _Side(NamedTuple):
+class _PatchSide(NamedTuple):
     """A file before or after the change."""
 
     content: bytes
@@ -38,7 +38,7 @@ def diff(artifacts: Sequence[Artifact], target: Path) -> str:
     `OSError` like `survey`.
     """
     generated = GeneratedTree.of(artifacts)
-    new = {path: _Side(file.content, generated.stamps[path].executable) for path, file in generated.files.items()}
+    new = {path: _PatchSide(file.content, generated.stamps[path].executable) for path, file in generated.files.items()}
     old = read_stable(TargetPaths.of(target), lambda root: {} if root is None else _present(root, new.keys()))
     return "".join(
         part
@@ -50,20 +50,20 @@ def diff(artifacts: Sequence[Artifact], target: Path) -> str:
 
 def diff_of(name: str, old: bytes, new: bytes) -> str:
     """Return the patch of one file; empty if it does not change."""
-    sides = (_Side(content, executable=False) for content in (old, new))
+    sides = (_PatchSide(content, executable=False) for content in (old, new))
     return "" if old == new else "".join(_file(name.lstrip("/"), *sides))
 
 
-def _present(root: Path, generated: AbstractSet[str]) -> dict[str, _Side]:
+def _present(root: Path, generated: AbstractSet[str]) -> dict[str, _PatchSide]:
     known = generated | manifest.load(root).files.keys()
     return {
-        path: _Side(tree.content(root, path), executable=bool(entry.mode & stat.S_IXUSR))
+        path: _PatchSide(tree.content(root, path), executable=bool(entry.mode & stat.S_IXUSR))
         for path, entry in tree.scan(root).items()
         if path in known and not entry.is_dir
     }
 
 
-def _file(path: str, old: _Side | None, new: _Side | None) -> Iterator[str]:
+def _file(path: str, old: _PatchSide | None, new: _PatchSide | None) -> Iterator[str]:
     yield f"diff --git a/{path} b/{path}\n"
     if old is None and new is not None:
         yield f"new file mode {new.mode}\n"

@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sparkiac.write import manifest, tree
-from sparkiac.write.comparison import Comparison, ExistingTree, compare, unmanaged
+from sparkiac.write.comparison import ExistingTree, TreeComparison, compare, unmanaged
 from sparkiac.write.errors import Busy, WriteError
 from sparkiac.write.generated import GeneratedTree
 from sparkiac.write.manifest import Owned, Stamp
@@ -27,12 +27,12 @@ _TRIES = 20
 """A try fails only if another run replaces the tree during the milliseconds of reading it."""
 
 
-class Examined(NamedTuple):
+class ExaminedTree(NamedTuple):
     """The tree on disk, None if there is none, and its comparison with the generated files."""
 
     entries: Mapping[str, FileStatus] | None
     """The status of every path, taken before its content was read."""
-    comparison: Comparison
+    comparison: TreeComparison
 
 
 def survey(
@@ -52,7 +52,7 @@ def survey(
     return examine(TargetPaths.of(target), generated.stamps, force=force).comparison.changes
 
 
-def examine(paths: TargetPaths, generated: Mapping[str, Stamp], *, force: bool) -> Examined:
+def examine(paths: TargetPaths, generated: Mapping[str, Stamp], *, force: bool) -> ExaminedTree:
     """Compare the tree on disk with the generated files. Raises the errors of `survey`."""
     return read_stable(paths, lambda root: _examine(root, generated, force=force))
 
@@ -97,9 +97,9 @@ def is_open_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) -> Examined:
+def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) -> ExaminedTree:
     if root is None:
-        return Examined(None, compare(generated, ExistingTree({}, frozenset()), Owned({}), force=force))
+        return ExaminedTree(None, compare(generated, ExistingTree({}, frozenset()), Owned({}), force=force))
     owned = manifest.load(root)
     # A wrong target such as the home directory can be huge, so the search ends at the first file.
     if owned.problem == manifest.MISSING and not force and _has_a_file(root):
@@ -112,7 +112,7 @@ def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) 
         if not entry.is_dir
     }
     existing = ExistingTree(files, entries.keys() - files.keys())
-    return Examined(entries, compare(generated, existing, owned, force=force))
+    return ExaminedTree(entries, compare(generated, existing, owned, force=force))
 
 
 def _has_a_file(root: Path) -> bool:

@@ -16,7 +16,7 @@ from sparkiac.write import tree
 from sparkiac.write.errors import naming
 
 if TYPE_CHECKING:
-    from sparkiac.write.comparison import Comparison
+    from sparkiac.write.comparison import TreeComparison
     from sparkiac.write.generated import GeneratedTree
 
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -27,7 +27,7 @@ _CANNOT_LINK = frozenset(
 _CHUNK_BYTES = 1 << 20
 
 
-def build(new: Path, *, present: Path, comparison: Comparison, generated: GeneratedTree) -> None:
+def build(new: Path, *, present: Path, comparison: TreeComparison, generated: GeneratedTree) -> None:
     """Fill the empty directory `new`: link unchanged files, write changed ones, and carry over files of others.
 
     The umask does not change the modes. Raises `OSError`; `new` is then incomplete.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.write.comparison import Changes
-    from sparkiac.write.preview import Examined
+    from sparkiac.write.preview import ExaminedTree
     from sparkiac.write.tree import FileStatus
 
 
@@ -52,7 +52,7 @@ def commit(
         return _replace(paths, generated, examined, force=force)
 
 
-def _replace(paths: TargetPaths, generated: GeneratedTree, examined: Examined | None, *, force: bool) -> Changes:
+def _replace(paths: TargetPaths, generated: GeneratedTree, examined: ExaminedTree | None, *, force: bool) -> Changes:
     """Replace the tree. What was examined without the lock holds if no path has changed since."""
     if examined is None or examined.entries != _entries(paths.target):
         examined = examine(paths, generated.stamps, force=force)

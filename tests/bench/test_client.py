@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.bench import client, summary, target
-from sparkiac.bench.client import Chat, Endpoint
-from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject
+from sparkiac.bench.client import ApiEndpoint, Chat
+from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord
 from sparkiac.upstream.streaming import ServerError, ServerRequest, StoppedError, fetch, stream
 from tests.host.probed import Service
 from tests.serving import serving
@@ -49,7 +49,7 @@ def measured(server: Service, answer: object, thinking: bool | None = None) -> c
         return answer if isinstance(answer, tuple) else (200, answer)
 
     server.answers[COMPLETIONS] = reply
-    endpoint = Endpoint(server.url, "m", KEY)
+    endpoint = ApiEndpoint(server.url, "m", KEY)
     found = client.measure(endpoint, Chat("secret prompt", 4, thinking), threading.Event())
     [body] = asked
     assert (body["ignore_eos"], body["min_tokens"], body["max_tokens"], body["temperature"]) == (True, 4, 4, 0)
@@ -145,11 +145,13 @@ def test_a_server_without_models_and_one_without_the_chosen_model(server: Servic
 def test_a_completion_that_is_none(server: Service) -> None:
     server.answers[COMPLETIONS] = (200, {"choices": []})
     with pytest.raises(ServerError, match="not a chat completion"):
-        client.complete(Endpoint(server.url, "m", KEY), {}, 5)
+        client.complete(ApiEndpoint(server.url, "m", KEY), {}, 5)
 
 
 def test_keys_and_prompts_are_in_no_repr() -> None:
-    shown = repr([Endpoint("http://x", "m", KEY), Chat("secret prompt", 4), ServerRequest("http://x", KEY, {"a": "b"})])
+    shown = repr(
+        [ApiEndpoint("http://x", "m", KEY), Chat("secret prompt", 4), ServerRequest("http://x", KEY, {"a": "b"})]
+    )
     assert KEY not in shown
     assert "secret prompt" not in shown
     assert "'b'" not in shown
@@ -161,7 +163,7 @@ def test_tokens_that_arrive_together_are_one_part_and_make_decode_doubtful() -> 
         seconds=1, prompt_tokens=(9,), output_tokens=(64,), ttft_s=(0.5,), total_s=(0.5001,), gap_s=(0.0001,),
         parts=(2,), reasoning_parts=(0,),
     )  # fmt: skip
-    subject = Subject(url="", model="m")
+    subject = BenchSubject(url="", model="m")
     point = PointRecord(name="single", output_tokens=64, rounds=(at_once,))
     record = BenchRecord(mode="single", tool="t", taken="2026-11-22", subject=subject, points=(point,))
     [warning] = summary.warnings(record)

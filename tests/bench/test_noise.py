@@ -7,7 +7,7 @@ import random
 import pytest
 
 from sparkiac.bench import comparison, noise
-from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject
+from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord
 
 SEEDS = range(20)
 
@@ -28,7 +28,7 @@ def record(seed: int, *, slower: float = 0.0, rounds: int = 12, spread: float = 
     point = PointRecord(
         name="single", prompt_tokens=2000, output_tokens=256, rounds=tuple(one() for _ in range(rounds))
     )
-    subject = Subject(url="http://spark-01:8001", model="org/chat")
+    subject = BenchSubject(url="http://spark-01:8001", model="org/chat")
     return BenchRecord(mode="single", tool="test", taken="2026-11-01T00:00:00Z", subject=subject, points=(point,))
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from sparkiac.bench import start_records, summary
 from sparkiac.model.bench import BenchRecord, PointRecord
-from sparkiac.model.records import StartRecord, Subject
+from sparkiac.model.records import StartRecord, StartSubject
 from tests.bench.test_noise import record
 
-SUBJECT = Subject(model="org/chat", platform="dgx-spark")
+SUBJECT = StartSubject(model="org/chat", platform="dgx-spark")
 LINK = "bench/chat-single.json"
 
 

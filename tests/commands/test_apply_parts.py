@@ -9,7 +9,7 @@ import click
 import pytest
 
 from sparkiac.commands.apply import looks, options, page
-from sparkiac.commands.apply.progress import Progress
+from sparkiac.commands.apply.progress import ApplyProgress
 from sparkiac.commands.apply.results import Results
 from sparkiac.commands.exits import Exit
 from tests.commands.fleet import RESTART, SAME
@@ -146,7 +146,7 @@ def test_the_first_failure_of_a_host_is_its_reason(tmp_path: Path) -> None:
 
 def test_phases_go_on_and_never_back(capsys: pytest.CaptureFixture[str]) -> None:
     results = Results(())
-    with Progress(["a", "bb", "c", "d"]) as progress:
+    with ApplyProgress(["a", "bb", "c", "d"]) as progress:
         for each in (
             event("started", "a", "lease"),
             event("started", "bb", "services", action="debug"),

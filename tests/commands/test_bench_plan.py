@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.commands.apply.tree import generation_in
-from sparkiac.model.bench import HostFacts
+from sparkiac.model.bench import BenchHost
 from sparkiac.model.records import StartRecord
 from tests.bench.test_parts import LOG as PHASES
 from tests.commands.test_bench_tune import Handler, Server
@@ -42,7 +42,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     found: list[str | None] = [None]
     monkeypatch.setattr(
         "sparkiac.bench.target.host_facts",
-        lambda hosts: {host.name: HostFacts(generation=found[0]) for host in hosts},
+        lambda hosts: {host.name: BenchHost(generation=found[0]) for host in hosts},
     )
     return found
 

@@ -15,7 +15,7 @@ import pytest
 from sparkiac import pipeline
 from sparkiac.bench import tuning
 from sparkiac.bench.target import leading
-from sparkiac.bench.tuning import Change
+from sparkiac.bench.tuning import OptionChange
 from sparkiac.model.bench import BenchRecord
 from sparkiac.pipeline import InputFile
 from sparkiac.report import Edit
@@ -41,8 +41,8 @@ APPLIED: Final = (
 """What a host does in a switch: the server runs with the options of the new tree."""
 
 
-def change(name: str) -> Change:
-    return Change(name, 1, (Edit(("deployments", "chat", "set", name), 1),))
+def change(name: str) -> OptionChange:
+    return OptionChange(name, 1, (Edit(("deployments", "chat", "set", name), 1),))
 
 
 def container(*lines: str) -> Container:

@@ -552,7 +552,7 @@ FETCHED: Final = {"url": "https://example.org/s.whl", "archive_info": {"hashes":
 def test_ci_installs_what_this_sparkiac_was_installed_from(
     recorded: dict[str, object], requirement: str | None, path: Path | None
 ) -> None:
-    assert origin.of(recorded) == origin.Origin(requirement, path)
+    assert origin.of(recorded) == origin.UrlOrigin(requirement, path)
 
 
 def test_a_local_wheel_or_directory_is_put_into_the_repository(folder: Path) -> None:

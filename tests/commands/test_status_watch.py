@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.status import live
-from sparkiac.fleet.query import Answer, Failure
+from sparkiac.fleet.query import Answer, HostFailure
 from sparkiac.fleet.status import HostStatus
 from tests.conftest import ROOT
 from tests.fleet import hosts
@@ -92,7 +92,7 @@ def test_a_host_that_no_longer_answers_is_named(
     monkeypatch.setenv("TERM", "xterm")
     now = [100.0]
     monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
-    answer = Answer("spark-01", None, Failure("no route to host", "", reachable=False), 0, 0)
+    answer = Answer("spark-01", None, HostFailure("no route to host", "", reachable=False), 0, 0)
     with live.LiveView(["spark-01"]) as view:
         view.update(HostStatus("spark-01", ADDRESS, None, answer, None, (), ()))
         now[0] += 9

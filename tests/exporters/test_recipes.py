@@ -94,7 +94,7 @@ def test_what_happens_before_the_server_stands_before_it() -> None:
 def test_what_a_launcher_does_not_run_is_refused(kind: str, recipe: str, said: str) -> None:
     text = deployment("bind: loopback").replace("base/single-spark", recipe)
     text = text.replace("    model: example/model\n", "") if "aeon" in recipe else text
-    with pytest.raises(exporters.Unsupported, match=said):
+    with pytest.raises(exporters.ExportError, match=said):
         exported(kind, text + ("    image: example.org/sglang:1\n" if "sglang" in recipe else ""))
 
 

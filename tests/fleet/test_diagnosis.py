@@ -11,7 +11,7 @@ import yaml
 from sparkiac import catalog
 from sparkiac.fleet.diagnosis import lines
 from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, diagnose
-from sparkiac.fleet.diagnosis.server import Server
+from sparkiac.fleet.diagnosis.server import DiagnosedServer
 from tests.conftest import ROOT
 
 HERE: Final = Path(__file__).parent
@@ -26,7 +26,7 @@ OUT_OF_MEMORY: Final = (
 LOST: Final = "node0:1:2 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<42830>"
 
 
-def read(*texts: str, server: Server | None = None) -> Diagnosis:
+def read(*texts: str, server: DiagnosedServer | None = None) -> Diagnosis:
     """Diagnose logs, one for each text."""
     return diagnose([lines.read(f"rank{number}", [text.encode()]) for number, text in enumerate(texts)], server)
 
@@ -116,25 +116,25 @@ def test_a_more_exact_symptom_explains_a_less_exact_one() -> None:
 
 def test_a_symptom_of_another_model_is_a_note_and_the_error_is_unknown() -> None:
     line = "KeyError: 'layers.0.moe.experts.0.down_proj.input_scale'\n"
-    other = Server(("nvidia/Qwen3.6-35B-A3B-NVFP4",), None, "0.23.0")
+    other = DiagnosedServer(("nvidia/Qwen3.6-35B-A3B-NVFP4",), None, "0.23.0")
     found = read(line, server=other)
     assert codes(found) == []
     assert [each.symptom.code for each in found.seen] == ["LOG110"]
     assert "this server has nvidia/Qwen3.6-35B-A3B-NVFP4" in found.seen[0].differences[0].text
     assert found.unknown is not None
     assert codes(read(line)) == ["LOG110"]
-    assert codes(read(line, server=Server(("google/gemma-4-26B-A4B-it-NVFP4",), None, None))) == ["LOG110"]
+    assert codes(read(line, server=DiagnosedServer(("google/gemma-4-26B-A4B-it-NVFP4",), None, None))) == ["LOG110"]
 
 
 def test_a_symptom_of_a_newer_release_is_a_note() -> None:
     line = "WARNING [envs.py:1] Unknown vLLM environment variable detected: VLLM_FP8_MOE_BACKEND\n"
-    assert codes(read(line, server=Server((), None, "0.16.0"))) == []
-    assert codes(read(line, server=Server((), None, "0.17.1"))) == ["LOG117"]
+    assert codes(read(line, server=DiagnosedServer((), None, "0.16.0"))) == []
+    assert codes(read(line, server=DiagnosedServer((), None, "0.17.1"))) == ["LOG117"]
 
 
 def test_the_release_of_the_log_counts_more_than_that_of_the_plan() -> None:
-    found = read("INFO vLLM API server version 0.19.0\n", server=Server(("a/b",), "image:tag", "0.23.0"))
-    assert found.server == Server(("a/b",), "image:tag", "0.19.0")
+    found = read("INFO vLLM API server version 0.19.0\n", server=DiagnosedServer(("a/b",), "image:tag", "0.23.0"))
+    assert found.server == DiagnosedServer(("a/b",), "image:tag", "0.19.0")
 
 
 WAITING: Final = (

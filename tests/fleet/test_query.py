@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.fleet import load, query
-from sparkiac.fleet.query import Endpoint
+from sparkiac.fleet.query import SshEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def write(path: Path, text: str) -> None:
 
 def reason() -> str:
     """Ask the host and return why there are no facts: here the program prints no facts, but how it runs."""
-    found = query.query(Endpoint("a", "10.0.0.1", "ada", None))
+    found = query.query(SshEndpoint("a", "10.0.0.1", "ada", None))
     assert found.failure is not None
     assert found.failure.reachable
     return found.failure.reason

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.commands.apply.options import parse
-from sparkiac.commands.apply.session import Session
+from sparkiac.commands.apply.session import ApplySession
 from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.exits import Exit
 from tests.commands.fleet import INVENTORY
@@ -43,7 +43,7 @@ def apply(bench: Bench, *, only_check: bool = False, **variables: object) -> Exi
     fleet = GeneratedFleet(planned(INVENTORY), bench.lab, generations)
     values = {**LOCAL, "ansible_python_interpreter": sys.executable, **variables}
     options = parse(["--connection=local", "-e", json.dumps(values)])
-    session = Session(fleet, options, bench.folder / "ansible.log", "text")
+    session = ApplySession(fleet, options, bench.folder / "ansible.log", "text")
     return session.run(asks=False, only_check=only_check)
 
 

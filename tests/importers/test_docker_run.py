@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac import placeholders
 from sparkiac.importers import docker_command, docker_options, docker_values
-from sparkiac.importers.launch import EnvVariable, Launch, Note, Port, Volume
+from sparkiac.importers.launch import EnvVariable, Launch, Note, PublishedPort, Volume
 from sparkiac.importers.shell_words import script
 from tests.importers.texts import deployment, imported
 
@@ -67,7 +67,7 @@ def test_volumes_ports_and_limits_are_values() -> None:
         f"--ulimit memlock=-1:-1 --shm-size 1.5g --net host --ipc host --device /dev/x --stop-timeout 90 {NGC}"
     )
     assert found.volumes == (Volume("/a", "/b", True, 1), Volume("c", "/d", False, 1), Volume("/e", "/f", True, 1))  # noqa: FBT003
-    assert found.ports == (Port("127.0.0.1", 1, 2, 1), Port(None, None, 3, 1))
+    assert found.ports == (PublishedPort("127.0.0.1", 1, 2, 1), PublishedPort(None, None, 3, 1))
     assert (found.ulimits, found.shm_size_bytes, found.timeouts) == ((("memlock", -1),), 3 << 29, (("stop_s", 90),))
     assert (found.host_network, found.ipc, found.devices) == (True, "host", ("/dev/x",))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sparkiac.commands.lock import moves as formats
-from sparkiac.lock import FileChanges, PinChange, ValueChange, changes, entry
+from sparkiac.lock import FileChanges, LockChange, PinChange, changes, entry
 from tests.lock.pins import IMAGE, MODEL
 from tests.plan.fleets import ONES, TWOS
 
@@ -112,12 +112,12 @@ def test_a_model_that_moves() -> None:
     [move] = changes(old, new)
     assert move.files == FileChanges(added=3, changed=1, removed=2, fetched_bytes=3072)
     assert move.changes == (
-        ValueChange("commit", "1" * 40, "2" * 40),
-        ValueChange("config.a", 1, 2),
-        ValueChange("config.c", None, 1),
-        ValueChange("licence", None, "mit"),
-        ValueChange("gated", None, after=True),
-        ValueChange("size_bytes", 19, 4108),
+        LockChange("commit", "1" * 40, "2" * 40),
+        LockChange("config.a", 1, 2),
+        LockChange("config.c", None, 1),
+        LockChange("licence", None, "mit"),
+        LockChange("gated", None, after=True),
+        LockChange("size_bytes", 19, 4108),
     )
     assert formats.text([move]) == (
         "~ model acme/tiny\n"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.memory import speed
 from sparkiac.memory.options import Speculation
-from sparkiac.memory.speed import SPARK, Drafting, Machine, Pace, Range, Reads
+from sparkiac.memory.speed import SPARK, Drafting, GpuSpeed, Pace, Range, Reads
 from sparkiac.memory.values import GIB
 from tests.memory.known import GUIDE, LATEST, QWEN, laid, network
 from tests.memory.stated import CODER, FLASH, FLASH_RELEASE, FLASH_TOLD, POST
@@ -17,7 +17,7 @@ from tests.memory.stated import CODER, FLASH, FLASH_RELEASE, FLASH_TOLD, POST
 ACCEPTED: Final = (0.6, 0.85)
 """Bounds of the acceptance rate where the source names none."""
 _GIB_IN_GB: Final = GIB / 1e9
-H100: Final = Machine(
+H100: Final = GpuSpeed(
     3350 * 10**9,
     "3,350 GB/s (NVIDIA's data sheet)",
     dense=Pace((0.70, 0.92), (40e-6, 10e-6), (240.0, 480.0)),
@@ -43,7 +43,7 @@ class Rate(NamedTuple):
     drafts: tuple[str, int] | None = None
     accepted: tuple[float, float] = ACCEPTED
     drafter_gb: float = 0.0
-    machine: Machine = SPARK
+    machine: GpuSpeed = SPARK
     ranks: int = 1
 
     @property

@@ -19,7 +19,7 @@ from tests.memory.known import QWEN, configs, network, told
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import Server
+    from sparkiac.memory.budget import ServerMemory
     from sparkiac.model.inventory import Measured
 
 CODER: Final = "Qwen/Qwen3-Coder-Next"
@@ -54,11 +54,11 @@ class Start(NamedTuple):
         return told({"gpu_memory_utilization": self.utilization, **self.given}, release=self.release)
 
     @property
-    def predicted(self) -> Server:
+    def predicted(self) -> ServerMemory:
         """The server as it is predicted from its weights and options alone."""
         return self.repeated(None)
 
-    def repeated(self, measured: Measured | None, *, device: Device | None = None) -> Server:
+    def repeated(self, measured: Measured | None, *, device: Device | None = None) -> ServerMemory:
         """Predict the server with what an earlier start has measured."""
         return server(
             self.name,

@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.catalog import measurements
 from sparkiac.memory import budget
-from sparkiac.memory.budget import Server, group_bytes, host, requested_bytes, server
+from sparkiac.memory.budget import ServerMemory, group_bytes, host, requested_bytes, server
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import RUNTIME_BYTES, UNIFIED
@@ -21,7 +21,7 @@ WEIGHTS = Term("weights", 20 * GIB, "test")
 TEXT = {"language_model_only": True}
 
 
-def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, **facts: Any) -> Server:  # noqa: ANN401  the function's own facts
+def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, **facts: Any) -> ServerMemory:  # noqa: ANN401  the function's own facts
     options = told({"gpu_memory_utilization": 0.5, **(given or {})}, release=release)
     return server("one", **{"total_bytes": 100 * GIB, "options": options, "weights": WEIGHTS, **facts})
 

@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.memory import fit
 from sparkiac.memory.budget import requested_bytes, server
-from sparkiac.memory.fit import Advice, Fit, Step
+from sparkiac.memory.fit import Advice, Fit, UtilizationStep
 from sparkiac.memory.prediction import Checkpoint, Prediction, Setup, predict
 from sparkiac.memory.values import GIB, Term, Unknown
 from sparkiac.model.facts import Architecture
@@ -120,8 +120,8 @@ def test_a_server_of_an_unknown_request_frees_nothing_known() -> None:
 def test_lowering_gives_memory_to_the_host_and_raising_gives_tokens_to_the_pool() -> None:
     """(row 5.3)."""
     lower, higher = predicted().steps
-    assert isinstance(lower, Step)
-    assert isinstance(higher, Step)
+    assert isinstance(lower, UtilizationStep)
+    assert isinstance(higher, UtilizationStep)
     assert (lower.utilization, higher.utilization) == (0.8, 0.9)
     assert lower.host_bytes == -higher.host_bytes == pytest.approx(0.05 * TOTAL_BYTES, abs=1)
     assert lower.tokens < 4_838_266 < higher.tokens
@@ -130,10 +130,14 @@ def test_lowering_gives_memory_to_the_host_and_raising_gives_tokens_to_the_pool(
 
 def test_steps_stay_between_nothing_and_all() -> None:
     assert [
-        step.utilization for step in predicted({"gpu_memory_utilization": 0.97}).steps if isinstance(step, Step)
+        step.utilization
+        for step in predicted({"gpu_memory_utilization": 0.97}).steps
+        if isinstance(step, UtilizationStep)
     ] == [0.92]
     assert [
-        step.utilization for step in predicted({"gpu_memory_utilization": 0.04}).steps if isinstance(step, Step)
+        step.utilization
+        for step in predicted({"gpu_memory_utilization": 0.04}).steps
+        if isinstance(step, UtilizationStep)
     ] == [0.09]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.catalog import measurements
 from sparkiac.memory import recorded
-from sparkiac.memory.budget import Server, server
+from sparkiac.memory.budget import ServerMemory, server
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import UNIFIED, Device
 from sparkiac.memory.values import GIB, Term
@@ -61,7 +61,7 @@ class Logged(NamedTuple):
     release: tuple[int, ...] = (0, 22, 1)
     speculation: Speculation | None = None
 
-    def predicted(self, device: Device = UNIFIED) -> Server:
+    def predicted(self, device: Device = UNIFIED) -> ServerMemory:
         """Predict the server from its weights and options."""
         return server(
             self.name,

@@ -9,8 +9,8 @@ import math
 
 import pytest
 
-from sparkiac.memory.budget import Server, group_bytes, host, requested_bytes, server
-from sparkiac.memory.fit import Fit, Step, fit, measured, step
+from sparkiac.memory.budget import ServerMemory, group_bytes, host, requested_bytes, server
+from sparkiac.memory.fit import Fit, UtilizationStep, fit, measured, step
 from sparkiac.memory.speed import prefill_seconds, step_tokens
 from sparkiac.memory.values import GIB, Term
 from sparkiac.memory.weights import weights
@@ -27,7 +27,7 @@ WEIGHTS = Term("weights", round(21.94 * GIB), "Spark guide L345")
 RATE = Prefill(low=6200, high=6200, source="Spark guide L600")
 
 
-def placed(utilization: float, total: int = TOTAL_BYTES, calibration: Measured | None = None) -> Server:
+def placed(utilization: float, total: int = TOTAL_BYTES, calibration: Measured | None = None) -> ServerMemory:
     return server(
         "qwen",
         total_bytes=total,
@@ -110,7 +110,7 @@ def test_v7_v8_v9_pools_of_the_table_hold_their_tokens(
 @pytest.mark.parametrize(("utilization", "gigabytes"), [(0.5, 45), (0.4, 58)])
 def test_v10_freed_memory_is_the_difference_of_utilization_of_128_gb(utilization: float, gigabytes: int) -> None:
     freed = step(placed(0.85), LAYOUT, total=128 * 10**9, utilization=utilization)
-    assert isinstance(freed, Step)
+    assert isinstance(freed, UtilizationStep)
     assert round(freed.host_bytes / 1e9) == gigabytes
 
 

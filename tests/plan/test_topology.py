@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.model.inventory import Fabric, FabricLink
 from sparkiac.model.resolved import ResolvedHost
-from sparkiac.plan.topology import GATEWAY_ENTRY, NETWORK, Endpoint, Route, route
+from sparkiac.plan.topology import GATEWAY_ENTRY, NETWORK, ListenAddress, Route, route
 from tests.plan.fleets import ONES, PAIR, checked, containers, planned, said
 
 LAN = {"spark-01": "192.168.1.11", "spark-02": "192.168.1.12", "spark-03": "192.168.1.13"}
@@ -63,7 +63,7 @@ def shown(way: Route) -> str:
 
 @pytest.mark.parametrize(("asker", "on", "shape", "bind", "reached"), TABLE)
 def test_every_way(asker: str, on: str, shape: str, bind: str, reached: str) -> None:
-    target = Endpoint("model", "spark-01", BINDS[bind], 8001, 8000 if shape == "container" else None)
+    target = ListenAddress("model", "spark-01", BINDS[bind], 8001, 8000 if shape == "container" else None)
     assert shown(route(on, target, HOSTS, in_container=asker == "container")) == reached
 
 

@@ -286,14 +286,16 @@ def test_the_gpu_of_two_pods_is_named() -> None:
 
 def test_an_inventory_of_which_nothing_can_run_is_refused() -> None:
     differing = "    per_host: {spark-03: {set: {max_num_seqs: 2}}}\n"
-    with pytest.raises(kubernetes.Unsupported, match=r"nothing of triple can run on Kubernetes: big: its workers"):
+    with pytest.raises(kubernetes.KubernetesError, match=r"nothing of triple can run on Kubernetes: big: its workers"):
         rendered(TRIPLE + differing)
-    with pytest.raises(kubernetes.Unsupported, match=r"^nothing of lab can run on Kubernetes: it has no container$"):
+    with pytest.raises(
+        kubernetes.KubernetesError, match=r"^nothing of lab can run on Kubernetes: it has no container$"
+    ):
         rendered("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n")
 
 
 def test_names_that_kubernetes_refuses_are_refused() -> None:
-    with pytest.raises(kubernetes.Unsupported, match="do not end with a hyphen: rename chat-"):
+    with pytest.raises(kubernetes.KubernetesError, match="do not end with a hyphen: rename chat-"):
         rendered(deployment().replace("  chat:", "  chat-:"))
 
 

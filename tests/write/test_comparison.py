@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac.write import MANIFEST, WouldOverwrite
-from sparkiac.write.comparison import Comparison, ExistingTree, compare
+from sparkiac.write.comparison import ExistingTree, TreeComparison, compare
 from sparkiac.write.manifest import Owned, Stamp
 from sparkiac.write.tree import ancestors
 
@@ -32,7 +32,7 @@ def found(files: dict[str, Stamp]) -> ExistingTree:
     return ExistingTree(files, {parent for path in files for parent in ancestors(path)})
 
 
-def parts(result: Comparison) -> list[str]:
+def parts(result: TreeComparison) -> list[str]:
     changes = result.changes
     return [*result.kept, *result.carried, *changes.created, *changes.changed, *changes.removed]
 

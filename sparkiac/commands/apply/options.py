@@ -57,7 +57,7 @@ _SHORTEST_SECRET: Final = 4
 """A shorter value, such as `yes`, would be hidden in every message that contains it by chance."""
 
 
-class Option(NamedTuple):
+class AnsibleOption(NamedTuple):
     """One option."""
 
     name: str
@@ -72,7 +72,7 @@ class AnsibleOptions(NamedTuple):
 
     words: tuple[str, ...]
     """As given."""
-    found: tuple[Option, ...]
+    found: tuple[AnsibleOption, ...]
 
     @property
     def for_look(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def parse(words: Sequence[str]) -> AnsibleOptions:
     return AnsibleOptions(tuple(words), found)
 
 
-def _options(words: list[str]) -> Iterator[Option]:
+def _options(words: list[str]) -> Iterator[AnsibleOption]:
     """Return the options of ansible-playbook with their values.
 
     A message does not contain the word itself: it may be part of a value without quotes.
@@ -126,30 +126,30 @@ def _options(words: list[str]) -> Iterator[Option]:
             raise click.UsageError(message)
 
 
-def _long(word: str, rest: list[str]) -> Option:
+def _long(word: str, rest: list[str]) -> AnsibleOption:
     """Read an option with a long name; like Ansible, accept unambiguous abbreviations."""
     given, equals, value = word.partition("=")
     every = _WITH_VALUE | _WITHOUT_VALUE
     near = {given} & every or {name for name in every if name.startswith(given)}
     name = min(near, default=given)
     if equals or name not in _WITH_VALUE:
-        return Option(name, (word,), value)
+        return AnsibleOption(name, (word,), value)
     value = _next(word, rest)
-    return Option(name, (word, value), value)
+    return AnsibleOption(name, (word, value), value)
 
 
-def _short(word: str, rest: list[str]) -> Iterator[Option]:
+def _short(word: str, rest: list[str]) -> Iterator[AnsibleOption]:
     """Return the options of a word such as -vvK, -l spark-01 or -lspark-01."""
     for index, letter in enumerate(word[1:], start=1):
         name = _SHORT.get(f"-{letter}", f"-{letter}")
         if name not in _WITH_VALUE:
-            yield Option(name, (f"-{letter}",))
+            yield AnsibleOption(name, (f"-{letter}",))
         elif inside := word[index + 1 :]:
-            yield Option(name, (f"-{letter}{inside}",), inside.removeprefix("="))
+            yield AnsibleOption(name, (f"-{letter}{inside}",), inside.removeprefix("="))
             return
         else:
             value = _next(f"-{letter}", rest)
-            yield Option(name, (f"-{letter}", value), value)
+            yield AnsibleOption(name, (f"-{letter}", value), value)
 
 
 def _next(word: str, rest: list[str]) -> str:

@@ -40,7 +40,7 @@ _MARGIN: Final = 4
 """Lines of the terminal that the live table leaves free."""
 
 
-class Progress:
+class ApplyProgress:
     """Shows the phase of each host while Ansible runs. It starts with the first event, after Ansible's prompts."""
 
     def __init__(self, hosts: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.commands.apply import looks
-from sparkiac.commands.apply.progress import Progress
+from sparkiac.commands.apply.progress import ApplyProgress
 from sparkiac.commands.apply.results import Results
 from sparkiac.commands.exits import Exit
 from sparkiac.upstream import playbook
@@ -64,7 +64,7 @@ def change(
     Raises KeyboardInterrupt after Ansible has ended.
     """
     results = Results(options.hidden)
-    with Progress(hosts) as progress:
+    with ApplyProgress(hosts) as progress:
 
         def on_event(event: Event) -> None:
             results.on_event(event)

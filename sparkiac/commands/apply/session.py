@@ -37,7 +37,7 @@ _NAMED: Final = 4
 """More hosts are counted in the question, not named."""
 
 
-class Session:
+class ApplySession:
     """A generated directory and the options for Ansible."""
 
     def __init__(self, fleet: GeneratedFleet, options: AnsibleOptions, log: Path, output_format: str) -> None:
@@ -141,11 +141,11 @@ def _named(hosts: list[str]) -> str:
 
 
 def in_session(
-    fleet: GeneratedFleet, options: AnsibleOptions, output_format: str, work: Callable[[Session], Exit]
+    fleet: GeneratedFleet, options: AnsibleOptions, output_format: str, work: Callable[[ApplySession], Exit]
 ) -> Exit:
     """Run with a file for Ansible's output; remove it unless its path was printed."""
     folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
-    session = Session(fleet, options, folder / "ansible.log", output_format)
+    session = ApplySession(fleet, options, folder / "ansible.log", output_format)
     code = None
     try:
         code = work(session)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.bench.measuring import BenchJob
-    from sparkiac.bench.target import Target
+    from sparkiac.bench.target import BenchTarget
     from sparkiac.commands.bench.starts import Deployed
     from sparkiac.model.bench import BenchRecord
     from sparkiac.plan import Plan
@@ -64,7 +64,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
         return Exit.IO
 
 
-def is_busy(target: Target) -> bool:
+def is_busy(target: BenchTarget) -> bool:
     """Return whether the server may serve clients; print a message if so."""
     from sparkiac.bench import counters
 
@@ -102,7 +102,7 @@ def _levels(text: str | None, mode: str) -> tuple[float, ...]:
     return found
 
 
-def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
+def _target(of: Deployed | None, options: dict[str, Any]) -> BenchTarget | Exit:
     from sparkiac.bench import target
 
     if of is not None:
@@ -113,13 +113,13 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
     return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
 
 
-def planned_target(plan: Plan, name: str) -> Target | Exit:
+def planned_target(plan: Plan, name: str) -> BenchTarget | Exit:
     """Return the target for a deployment; print why there is none."""
     from sparkiac.bench import target
-    from sparkiac.fleet.query import Failure
+    from sparkiac.fleet.query import HostFailure
 
     found = target.of_plan(plan, name)
-    if isinstance(found, Failure):
+    if isinstance(found, HostFailure):
         click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
         return Exit.IO
     return found
@@ -134,11 +134,11 @@ def _job(mode: str, levels: Sequence[float], options: dict[str, Any]) -> BenchJo
     return BenchJob(mode, sizes, tuple(levels), thinking, options["runs"], options["minutes"] * 60, options["tool"])
 
 
-def _measure(target: Target, of: Deployed | None, job: BenchJob, output: Path | None, output_format: str) -> Exit:
+def _measure(target: BenchTarget, of: Deployed | None, job: BenchJob, output: Path | None, output_format: str) -> Exit:
     from sparkiac.bench import measuring
     from sparkiac.commands.bench import files, progress
 
-    with progress.Progress(text=output_format == "text") as shown:
+    with progress.BenchProgress(text=output_format == "text") as shown:
         result = measuring.measure(target, job, files.now(), shown.on_progress)
     record = result.record
     if not (record.points or record.tools):

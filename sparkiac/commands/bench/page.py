@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sparkiac.bench.comparison import Comparison
-    from sparkiac.bench.tables import Table
+    from sparkiac.bench.comparison import BenchComparison
+    from sparkiac.bench.tables import BenchTable
     from sparkiac.model.bench import BenchRecord
 
 _STYLES: Final = {"faster": "bold green", "slower": "bold red"}
@@ -37,7 +37,7 @@ def page(record: BenchRecord) -> Iterator[RenderableType]:
         yield terminal.bullets(notes)
 
 
-def comparison(found: Comparison) -> Iterator[RenderableType]:
+def comparison(found: BenchComparison) -> Iterator[RenderableType]:
     """Yield the rows of a comparison, the verdict, and what was not equal."""
     yield Text()
     yield _table(tables.compared(found))
@@ -51,7 +51,7 @@ def comparison(found: Comparison) -> Iterator[RenderableType]:
     yield Text(f"\n{found.verdict}", style=_STYLES.get(found.verdict, "bold"))
 
 
-def _table(table: Table) -> RenderableType:
+def _table(table: BenchTable) -> RenderableType:
     made = terminal.table(*table.columns, right=table.columns[table.left :])
     for row in table.rows:
         made.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))

@@ -14,7 +14,7 @@ _PERIOD_S: Final = 10
 """Minimum seconds between two lines, if the output is not a terminal."""
 
 
-class Progress:
+class BenchProgress:
     """Shows what is being measured, with the time since the start."""
 
     def __init__(self, *, text: bool) -> None:

@@ -13,7 +13,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import known
 
 if TYPE_CHECKING:
-    from sparkiac.bench.tuning import Better, Change, Trial
+    from sparkiac.bench.tuning import Better, OptionChange, Trial
     from sparkiac.commands.bench.trials import Bed
 
 _CONCURRENCY: Final = 8
@@ -67,7 +67,7 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: Sea
         return _run(bed, listed, search.goal, search.output)
 
 
-def _ask(name: str, listed: tuple[Change, ...], minutes: float, *, yes: bool) -> None:
+def _ask(name: str, listed: tuple[OptionChange, ...], minutes: float, *, yes: bool) -> None:
     click.echo(f"Changes to try, each with a restart of {name}, in at most {minutes:g} minutes:", err=True)
     for change in listed:
         click.echo(f"  {change.text}", err=True)
@@ -75,7 +75,7 @@ def _ask(name: str, listed: tuple[Change, ...], minutes: float, *, yes: bool) ->
         click.confirm("Start?", err=True, abort=True)
 
 
-def _run(bed: Bed, listed: tuple[Change, ...], goal: str, output: Path | None) -> Exit:
+def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | None) -> Exit:
     """Search, go back whatever happens, and report."""
     from sparkiac.bench import tuning
     from sparkiac.commands.bench import trials

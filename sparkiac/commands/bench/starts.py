@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.model.bench import BenchRecord
-    from sparkiac.model.records import StartRecord, Subject
+    from sparkiac.model.records import StartRecord, StartSubject
     from sparkiac.plan import HostPlan, Plan
 
 _UNPINNED = "the lock does not pin its image and its model; run sparkiac lock"
@@ -40,7 +40,7 @@ class Deployed(NamedTuple):
         return startup_log.servers(self.plan)[self.name]
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> StartSubject:
         """Return what must be equal in a record before it counts for this deployment."""
         subject = self.host.proofs[self.name].subject
         assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker

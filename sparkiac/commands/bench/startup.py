@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.commands.bench.starts import Deployed
-    from sparkiac.model.bench import HostFacts, Subject
+    from sparkiac.model.bench import BenchHost, BenchSubject
 
 
-class _Log(NamedTuple):
+class _StartupLog(NamedTuple):
     """A startup log, and what started."""
 
     text: str
-    subject: Subject
-    before: Mapping[str, HostFacts]
+    subject: BenchSubject
+    before: Mapping[str, BenchHost]
     """Facts of the host, if the log is from its journal."""
 
 
@@ -50,22 +50,22 @@ def run(of: Deployed | None, log: Path | None, output: Path | None, output_forma
     return starts.report(of, record, path, output_format, log=found.text)
 
 
-def _of_file(of: Deployed | None, log: Path | None) -> _Log:
+def _of_file(of: Deployed | None, log: Path | None) -> _StartupLog:
     """Read a log file; without a deployment, its name is all that is known about the server."""
-    from sparkiac.model.bench import Subject
+    from sparkiac.model.bench import BenchSubject
 
     if log is None:
         message = "mode startup with --url needs --log: the log of a start"
         raise click.UsageError(message)
     text = log.read_text(encoding="utf-8", errors="replace")
-    return _Log(text, Subject(url="", model=log.stem) if of is None else _subject(of), {})
+    return _StartupLog(text, BenchSubject(url="", model=log.stem) if of is None else _subject(of), {})
 
 
-def _of_journal(of: Deployed) -> _Log:
+def _of_journal(of: Deployed) -> _StartupLog:
     """Read the journal of the host and the generation that it runs."""
     from sparkiac.bench import target
     from sparkiac.fleet.query import endpoint
-    from sparkiac.model.bench import HostFacts
+    from sparkiac.model.bench import BenchHost
     from sparkiac.upstream import journal
 
     host, container = target.leading(of.plan, of.name)
@@ -75,13 +75,13 @@ def _of_journal(of: Deployed) -> _Log:
     except journal.JournalError as error:
         click.echo(f"{host.name}: {error}", err=True)
         raise click.exceptions.Exit(Exit.IO) from None
-    return _Log(text, _subject(of), {host.name: HostFacts(), **target.host_facts((host,))})
+    return _StartupLog(text, _subject(of), {host.name: BenchHost(), **target.host_facts((host,))})
 
 
-def _subject(of: Deployed) -> Subject:
+def _subject(of: Deployed) -> BenchSubject:
     from sparkiac.bench import target
-    from sparkiac.model.bench import Subject
+    from sparkiac.model.bench import BenchSubject
 
     host, container = target.leading(of.plan, of.name)
     served = next(iter(container.server.served), of.name)
-    return target.subject_of(host, container, (host,), Subject(url="", model=served))
+    return target.subject_of(host, container, (host,), BenchSubject(url="", model=served))

@@ -135,7 +135,7 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
         return found
     if measure.is_busy(found):
         return Exit.BUSY
-    with progress.Progress(text=True) as shown:
+    with progress.BenchProgress(text=True) as shown:
         result = measuring.measure(found, bed.job, files.now(), shown.on_progress)
     files.store(_place(bed, result.record, what), records.text(result.record))
     if result.record.interrupted:

@@ -25,7 +25,7 @@ _BLOCK: Final = 1 << 20
 _YAML: Final = (".yaml", ".yml")
 
 
-class Request(NamedTuple):
+class DiagnoseOptions(NamedTuple):
     """What the user asks for."""
 
     logs: tuple[Path, ...]
@@ -63,7 +63,7 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed during the run, 6 no log of
     the deployment can be read.
     """
-    request = Request(**given)
+    request = DiagnoseOptions(**given)
     if request.inventory is None and (request.deployment or request.writes or request.bisect):
         message = "--deployment, --write and --bisect need --inventory"
         raise click.UsageError(message)
@@ -72,7 +72,7 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
 
 
-def _diagnose(request: Request) -> int:
+def _diagnose(request: DiagnoseOptions) -> int:
     from sparkiac.commands import editing
     from sparkiac.commands.diagnose import data, page
     from sparkiac.commands.diagnose.context import load
@@ -154,7 +154,7 @@ def _print_text(diagnosis: Diagnosis, compared: StartupComparison | None) -> Non
         terminal.show((terminal.heading(title), *tables.compared(compared)))
 
 
-def _bisect(request: Request, directory: Path) -> int:
+def _bisect(request: DiagnoseOptions, directory: Path) -> int:
     from sparkiac.commands.diagnose import bisect
     from sparkiac.commands.diagnose.context import load
 

@@ -10,7 +10,7 @@ from sparkiac.commands.diagnose.context import deployments
 from sparkiac.commands.diagnose.proposal import added_errors, tried, written
 from sparkiac.commands.exits import Exit
 from sparkiac.fix.nodes import CannotEdit
-from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, Step, steps
+from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, BisectStep, steps
 from sparkiac.report import REMOVE, Edit
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ _VLLM = ("vllm", "aeon-vllm")
 class Configuration(NamedTuple):
     """A valid configuration with only some of the options."""
 
-    step: Step
-    with_former: tuple[Step, ...]
+    step: BisectStep
+    with_former: tuple[BisectStep, ...]
     """Earlier steps that are not valid alone and are added together with this one."""
     raw: bytes
     plan: Plan
@@ -60,13 +60,13 @@ def write(context: Context, directory: Path) -> int:
     return Exit.OK
 
 
-def configurations(wanted: Sequence[Step], context: Context) -> list[Configuration]:
+def configurations(wanted: Sequence[BisectStep], context: Context) -> list[Configuration]:
     """Return the valid configurations in order, without the complete deployment, which is known to fail.
 
     A step that is not valid alone, or changes nothing, belongs to the next configuration.
     """
     found: list[Configuration] = []
-    waiting: list[Step] = []
+    waiting: list[BisectStep] = []
     seen = {context.files[0].raw}
     for index, step in enumerate(wanted[:-1]):
         valid = _valid(wanted[index + 1 :], context)
@@ -79,7 +79,7 @@ def configurations(wanted: Sequence[Step], context: Context) -> list[Configurati
     return found
 
 
-def _valid(omitted: Sequence[Step], context: Context) -> tuple[bytes, Plan] | None:
+def _valid(omitted: Sequence[BisectStep], context: Context) -> tuple[bytes, Plan] | None:
     """Return the inventory and its plan without the options of some steps; None if it is not valid."""
     smaller = any(step.name == SIZES for step in omitted)
     for length in CONTEXTS if smaller else (None,):
@@ -92,7 +92,7 @@ def _valid(omitted: Sequence[Step], context: Context) -> tuple[bytes, Plan] | No
     return None
 
 
-def _without(omitted: Sequence[Step], length: int | None, context: Context) -> tuple[bytes, Outcome]:
+def _without(omitted: Sequence[BisectStep], length: int | None, context: Context) -> tuple[bytes, Outcome]:
     """Cut the lines of omitted options, then write null over what other layers set, then the smaller sizes."""
     path, raw = context.container.path, context.files[0].raw
     names = [name for step in omitted if step.name != SIZES for name in step.added]
@@ -176,7 +176,7 @@ def _verdict(each: Configuration, number: int) -> str:
     return f"the cause is {each.added}"
 
 
-def _words(step: Step) -> str:
+def _words(step: BisectStep) -> str:
     if step.name == FIRST:
         return "what the model needs, with short requests"
     if step.name == SPECULATION:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sparkiac.commands.diagnose.context import Context
-    from sparkiac.fleet.diagnosis.changes import Target
+    from sparkiac.fleet.diagnosis.changes import ChangeTarget
     from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.pipeline import Outcome
     from sparkiac.report import Edit, Path, Report
@@ -73,7 +73,7 @@ def written(raw: bytes, path: Path) -> Mapping[str, object]:
     return data if isinstance(data, dict) else {}
 
 
-def _changed(raw: bytes, wanted: Sequence[Target], context: Context) -> tuple[bytes | None, str]:
+def _changed(raw: bytes, wanted: Sequence[ChangeTarget], context: Context) -> tuple[bytes | None, str]:
     """Return the text with one change, or the reason why it cannot be made: cutting a line can be too little."""
     reason, path = "", context.container.path
     for null in (False, True):
@@ -88,7 +88,7 @@ def _changed(raw: bytes, wanted: Sequence[Target], context: Context) -> tuple[by
     return None, reason
 
 
-def _fault(wanted: Sequence[Target], outcome: Outcome, context: Context) -> str:
+def _fault(wanted: Sequence[ChangeTarget], outcome: Outcome, context: Context) -> str:
     if outcome.plan is None:
         return "the inventory does not load with it"
     container = deployments(outcome.plan)[context.container.name][0][1]

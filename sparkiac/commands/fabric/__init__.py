@@ -22,8 +22,8 @@ from sparkiac.commands.inputs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.fleet.fabric.checks import Step
-    from sparkiac.fleet.query import Endpoint
+    from sparkiac.fleet.fabric.checks import LinkCheck
+    from sparkiac.fleet.query import SshEndpoint
     from sparkiac.model.inventory import FabricLink, Inventory
 
 
@@ -99,19 +99,19 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     return Exit.FINDINGS if any(step.passed is False for step in steps) else Exit.OK
 
 
-def _endpoints(inventory: Inventory) -> dict[Endpoint, tuple[FabricLink, ...]]:
+def _endpoints(inventory: Inventory) -> dict[SshEndpoint, tuple[FabricLink, ...]]:
     """Return where the hosts of an inventory are reached, with their links."""
-    from sparkiac.fleet.query import Endpoint
+    from sparkiac.fleet.query import SshEndpoint
     from sparkiac.resolve.fabric import links_of
 
     found = {}
     for name, host in inventory.hosts.items():
         user, port = (host.ssh.user, host.ssh.port) if host.ssh else (None, None)
-        found[Endpoint(name, host.address, user or inventory.defaults.user, port)] = links_of(host)
+        found[SshEndpoint(name, host.address, user or inventory.defaults.user, port)] = links_of(host)
     return found
 
 
-def _show(steps: list[Step], output_format: str) -> None:
+def _show(steps: list[LinkCheck], output_format: str) -> None:
     if output_format == "json":
         print_json({"steps": [step._asdict() for step in steps]})
         return

@@ -8,18 +8,18 @@ import click
 
 from sparkiac.commands.fabric import draft
 from sparkiac.fleet.fabric import discovery, reading
-from sparkiac.fleet.query import Failure
+from sparkiac.fleet.query import HostFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.fleet.fabric.discovery import FoundLink
     from sparkiac.fleet.fabric.reading import HostPorts
-    from sparkiac.fleet.query import Endpoint
+    from sparkiac.fleet.query import SshEndpoint
     from sparkiac.model.inventory import FabricLink
 
 
-def links(hosts: Mapping[Endpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
+def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
     """Return the links of each host whose ports were read over SSH; print their other ends, and what is unknown."""
     read = known(reading.read_all(hosts, neighbours=True))
     for name, host in read.items():
@@ -31,9 +31,9 @@ def links(hosts: Mapping[Endpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[F
     return found
 
 
-def known(read: Mapping[str, HostPorts | Failure]) -> dict[str, HostPorts]:
+def known(read: Mapping[str, HostPorts | HostFailure]) -> dict[str, HostPorts]:
     """Return the hosts that were read; print why the others were not."""
     for name, found in read.items():
-        if isinstance(found, Failure):
+        if isinstance(found, HostFailure):
             click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
-    return {name: found for name, found in read.items() if not isinstance(found, Failure)}
+    return {name: found for name, found in read.items() if not isinstance(found, HostFailure)}

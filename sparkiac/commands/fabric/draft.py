@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.fabric.reading import Half
+    from sparkiac.fleet.fabric.reading import RdmaInterface
     from sparkiac.model.inventory import FabricLink
 
 _NOTHING: Final = "no link: no port with an RDMA device is up"
@@ -85,7 +85,7 @@ def data(link: FoundLink) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _twin(twin: Half) -> dict[str, Any]:
+def _twin(twin: RdmaInterface) -> dict[str, Any]:
     values = {"interface": twin.interface, "hca": twin.hca, "address": lasting_address(twin)}
     return {key: value for key, value in values.items() if value is not None}
 

@@ -9,12 +9,12 @@ from rich.text import Text
 from sparkiac.formats import terminal
 
 if TYPE_CHECKING:
-    from sparkiac.fleet.fabric.checks import Step
+    from sparkiac.fleet.fabric.checks import LinkCheck
 
 _STATES: Final = {True: ("ok", "green"), False: ("FAIL", "bold red"), None: ("not checked", "dim")}
 
 
-def print_page(steps: list[Step]) -> None:
+def print_page(steps: list[LinkCheck]) -> None:
     """Print one line for each check, and a line with the sum."""
     if not steps:
         terminal.show([Text("no host has links; sparkiac fabric discover INVENTORY finds them", style="bold")])

@@ -95,7 +95,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     found = machines.with_links(machines.read(hosts, targets, store or _STORE), links)
     if source is not None:
         return _imported(source, found, target, name=name, user=user)
-    found, placements = serving.chosen(found, serving.Answers(recipes, models, fills), shelf)
+    found, placements = serving.chosen(found, serving.ServingOptions(recipes, models, fills), shelf)
     fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
     return _write(fleet, target, repository.from_recipes(fleet, placements), recipes=shelf.files)
 

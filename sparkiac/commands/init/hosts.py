@@ -61,9 +61,9 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
 def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:
     """Return the hosts; those that were read have the links that `sparkiac fabric discover` finds."""
     from sparkiac.commands.fabric import cables, draft
-    from sparkiac.fleet.query import Endpoint
+    from sparkiac.fleet.query import SshEndpoint
 
-    read = {Endpoint(host.name, host.address, host.user, None): () for host in hosts if host.machine is not None}
+    read = {SshEndpoint(host.name, host.address, host.user, None): () for host in hosts if host.machine is not None}
     found = cables.links(read)
     for name, reason in draft.without_address(found).items():
         click.echo(f"{name}: left out: {reason}", err=True)

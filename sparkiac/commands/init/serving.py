@@ -29,7 +29,7 @@ _HOW: Final = "One model over several hosts (together), or one model on each hos
 Hosts = tuple["FleetHost", ...]
 
 
-class Answers(NamedTuple):
+class ServingOptions(NamedTuple):
     """What the command line says about what the hosts serve."""
 
     recipes: Sequence[str]
@@ -37,7 +37,7 @@ class Answers(NamedTuple):
     fills: Sequence[str]
 
 
-def chosen(hosts: Hosts, given: Answers, own: OwnRecipes) -> tuple[Hosts, tuple[Placement, ...]]:
+def chosen(hosts: Hosts, given: ServingOptions, own: OwnRecipes) -> tuple[Hosts, tuple[Placement, ...]]:
     """Return the hosts, with the links that were prompted for, and what each of them serves."""
     fills = [filling.option(text) for text in given.fills]
     placed = _placed(hosts, given.recipes, own) if given.recipes else _prompted(hosts, own)

@@ -10,7 +10,7 @@ from sparkiac.characters import escaped_line as shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.lock import PinChange, ValueChange
+    from sparkiac.lock import LockChange, PinChange
 
 _SIGNS: Final = {"new": "+", "moved": "~", "completed": "~", "gone": "-"}
 _ARROW: Final = " → "
@@ -64,7 +64,7 @@ def _pairs(pin: PinChange) -> Iterator[tuple[str, str]]:
         yield "files", f"{counts}; {size(files.fetched_bytes)} to download"
 
 
-def _change(change: ValueChange, *, fresh: bool) -> str:
+def _change(change: LockChange, *, fresh: bool) -> str:
     after = _value(change.what, change.after)
     return after if fresh else f"{_value(change.what, change.before)}{_ARROW}{after}"
 

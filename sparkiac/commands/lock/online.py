@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sparkiac.lock import Answers, Comparison, PinRequest, RequiredPin
+    from sparkiac.lock import PinComparison, PinRequest, RequestResults, RequiredPin
     from sparkiac.pipeline import LockState
     from sparkiac.report import Finding
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Checked(NamedTuple):
     """The comparison and its findings."""
 
-    comparison: Comparison
+    comparison: PinComparison
     differences: tuple[Finding, ...]
     failures: tuple[Finding, ...]
     """Pins that were not compared."""
@@ -52,7 +52,7 @@ def checked(state: LockState) -> Checked:
     return Checked(comparison, tuple(different), tuple(failures))
 
 
-def text(found: Comparison, path: Path) -> str:
+def text(found: PinComparison, path: Path) -> str:
     """Return how many pins their servers confirm, and the names of those that were not compared."""
     differing = {each.pin.key for each in found.differences}
     total = len(found.confirmed) + len(differing) + len(found.failed)
@@ -61,7 +61,7 @@ def text(found: Comparison, path: Path) -> str:
     return f"{line}; not compared: {skipped}" if skipped else line
 
 
-def plain(found: Comparison) -> dict[str, Any]:
+def plain(found: PinComparison) -> dict[str, Any]:
     """Return the comparison as plain data."""
     differences = [
         {**_named(each.pin), "path": list(each.path), "lock": each.locked, "upstream": each.upstream}
@@ -82,11 +82,11 @@ def _named(pin: RequiredPin) -> dict[str, str]:
     return {"kind": pin.kind, "name": pin.name}
 
 
-def _answers(requests: tuple[PinRequest, ...]) -> Answers:
+def _answers(requests: tuple[PinRequest, ...]) -> RequestResults:
     if not requests:
-        return locks.Answers({}, {})
+        return locks.RequestResults({}, {})
     from sparkiac.commands.lock.requests import send
 
     responses = send(requests)
-    failed = {key: locks.Failure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
-    return locks.Answers(responses.found, failed)
+    failed = {key: locks.PinFailure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
+    return locks.RequestResults(responses.found, failed)

@@ -12,7 +12,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
 if TYPE_CHECKING:
-    from sparkiac.model.records import StartRecord, Subject
+    from sparkiac.model.records import StartRecord, StartSubject
     from sparkiac.plan.startup_log import StartupComparison
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -68,7 +68,7 @@ def _one(log: Path | None, page: Path | None) -> Path:
     return source
 
 
-def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> StartRecord | None:
+def _of_log(subject: StartSubject, found: StartupComparison | None, name: str) -> StartRecord | None:
     from sparkiac.plan import start_records
 
     if found is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sparkiac.model.records import Subject
+    from sparkiac.model.records import StartSubject
     from sparkiac.plan.startup_log import StartupComparison
 
 LOOKED_FOR: Final = (
@@ -44,7 +44,7 @@ def plain(found: StartupComparison | None, target: Path) -> dict[str, Any]:
     return {"compared": rows, "record": str(target), "total_gib": total, "notes": list(found.notes) if found else []}
 
 
-def page(found: StartupComparison | None, target: Path, subject: Subject) -> Iterator[RenderableType]:
+def page(found: StartupComparison | None, target: Path, subject: StartSubject) -> Iterator[RenderableType]:
     """Return the comparison, the path of the record, and the facts that it must contain before it is used."""
     if found is not None:
         yield from compared(found)

@@ -43,7 +43,7 @@ _LEFT: Final = ("free", "unsure")
 
 def print_plan(plan: Plan) -> None:
     """Print each host with its units, its memory, and the expected speed of its deployments."""
-    width, notes = terminal.width(), _Notes()
+    width, notes = terminal.width(), _Footnotes()
     terminal.show(part for host in plan.hosts for part in _host(host, notes, width=width))
     if notes.known:
         terminal.show([Text("Where sizes come from:"), terminal.grid(notes.rows()), Text()])
@@ -63,7 +63,7 @@ def _rollout(words: RolloutWords) -> Iterator[RenderableType]:
     yield Text()
 
 
-class _Notes:
+class _Footnotes:
     """Long sources, each printed once below all hosts."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _Notes:
         return [(f"[{number}]", source) for source, number in self.known.items()]
 
 
-def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
+def _host(host: HostPlan, notes: _Footnotes, *, width: int) -> Iterator[RenderableType]:
     yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
     yield Text()
     if host.units or host.config_files:
@@ -98,7 +98,7 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
         yield from _deployment(each)
 
 
-def _memory(account: HostMemoryUse, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
+def _memory(account: HostMemoryUse, notes: _Footnotes, *, width: int) -> Iterator[RenderableType]:
     found = verdict.of(account)
     yield Text.assemble((found.word, _VERDICTS[found.word]), f": {found.reason}")
     if account.total_bytes:
@@ -156,7 +156,7 @@ def _document(document: ConfigFile) -> tuple[str, ...]:
     return document.name, "-", "-", f"{document.description}\n/{document.file}"
 
 
-def _legend(account: HostMemoryUse, notes: _Notes) -> RenderableType:
+def _legend(account: HostMemoryUse, notes: _Footnotes) -> RenderableType:
     made = Table.grid(padding=(0, 1))
     for justify in ("left", "left", "right", "left"):
         made.add_column(justify=justify, overflow="fold")

@@ -22,7 +22,7 @@ _PERIOD_S: Final = 2
 _NO_TREE: Final = "{path} has no generation of {hosts}: run sparkiac generate; generations are not compared"
 
 
-class _Fleet(NamedTuple):
+class _QueriedFleet(NamedTuple):
     """The hosts to query, and the generation of each in the generated directory."""
 
     name: str
@@ -64,7 +64,7 @@ def _require_terminal(output_format: str) -> None:
         raise click.UsageError(message)
 
 
-def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _Fleet:
+def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _QueriedFleet:
     """Return the hosts to query, and report which of them have no generated files."""
     from sparkiac.commands.apply.tree import generation_in
 
@@ -77,10 +77,10 @@ def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_
     generations = {name: generation for name, generation in found.items() if generation}
     if missing := [name for name in chosen if name not in generations]:
         click.echo(_NO_TREE.format(path=path, hosts=", ".join(missing)), err=True)
-    return _Fleet(plan.name, path, chosen, generations)
+    return _QueriedFleet(plan.name, path, chosen, generations)
 
 
-def _once(fleet: _Fleet, output_format: str) -> Exit:
+def _once(fleet: _QueriedFleet, output_format: str) -> Exit:
     from sparkiac.commands.status import data, page
     from sparkiac.fleet import query
     from sparkiac.formats import terminal
@@ -98,7 +98,7 @@ def _once(fleet: _Fleet, output_format: str) -> Exit:
     return exit_code(statuses)
 
 
-def _watch(fleet: _Fleet) -> Exit:
+def _watch(fleet: _QueriedFleet) -> Exit:
     """Query all hosts repeatedly and show the last answers, until an interrupt."""
     from sparkiac.commands.status.live import LiveView
     from sparkiac.fleet import query
@@ -113,7 +113,7 @@ def _watch(fleet: _Fleet) -> Exit:
     return Exit.OK
 
 
-def _status(fleet: _Fleet, answer: Answer) -> HostStatus:
+def _status(fleet: _QueriedFleet, answer: Answer) -> HostStatus:
     from sparkiac.fleet.status import status as status_of
 
     return status_of(fleet.hosts[answer.host], fleet.generations.get(answer.host), answer)

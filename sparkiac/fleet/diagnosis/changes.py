@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.fleet.diagnosis.matching import Occurrence
-    from sparkiac.model.symptoms import Change
+    from sparkiac.model.symptoms import Remedy
     from sparkiac.plan.values import Container
     from sparkiac.report import Path, Removal, Scalar
 
 
-class Target(NamedTuple):
+class ChangeTarget(NamedTuple):
     """A value that a change sets; None removes it."""
 
     group: str
@@ -26,7 +26,7 @@ class Target(NamedTuple):
     value: str | int | float | bool | None
 
 
-def targets(seen: Occurrence, container: Container) -> tuple[Target, ...]:
+def targets(seen: Occurrence, container: Container) -> tuple[ChangeTarget, ...]:
     """Return what has to change for one symptom; empty if nothing does, or if no change is certain."""
     return tuple(each for each in _certain(seen, container) if not is_met(each, container))
 
@@ -37,7 +37,7 @@ def are_met(seen: Occurrence, container: Container) -> bool:
     return bool(certain) and all(is_met(each, container) for each in certain)
 
 
-def is_met(target: Target, container: Container) -> bool:
+def is_met(target: ChangeTarget, container: Container) -> bool:
     """Return whether a container has a value as a change sets it."""
     values: dict[str, Mapping[str, object]] = {
         "set": container.server.options,
@@ -47,7 +47,7 @@ def is_met(target: Target, container: Container) -> bool:
     return values[target.group].get(target.name) == target.value
 
 
-def edits(found: Sequence[Target], path: Path, written: Mapping[str, object], *, null: bool) -> tuple[Edit, ...]:
+def edits(found: Sequence[ChangeTarget], path: Path, written: Mapping[str, object], *, null: bool) -> tuple[Edit, ...]:
     """Return the edits of a deployment. `written` is the deployment as the inventory has it.
 
     A value is removed by cutting its line, or with `null` by writing null, which also hides the value of the recipe.
@@ -55,25 +55,25 @@ def edits(found: Sequence[Target], path: Path, written: Mapping[str, object], *,
     return tuple(Edit((*path, each.group, each.name), _new(each, written, null=null)) for each in found)
 
 
-def _new(target: Target, written: Mapping[str, object], *, null: bool) -> Scalar | Removal:
+def _new(target: ChangeTarget, written: Mapping[str, object], *, null: bool) -> Scalar | Removal:
     values = written.get(target.group)
     is_written = isinstance(values, Mapping) and target.name in values
     return REMOVE if target.value is None and is_written and not null else target.value
 
 
-def _certain(seen: Occurrence, container: Container) -> tuple[Target, ...]:
+def _certain(seen: Occurrence, container: Container) -> tuple[ChangeTarget, ...]:
     change = seen.symptom.change
     if change is None or not seen.known or any(name not in container.server.options for name in change.requires):
         return ()
     return tuple(_targets(change, seen.groups))
 
 
-def _targets(change: Change, groups: Mapping[str, str]) -> Iterator[Target]:
+def _targets(change: Remedy, groups: Mapping[str, str]) -> Iterator[ChangeTarget]:
     for name, new in change.set.items():
         if not isinstance(new, FromLine):
-            yield Target("set", name, new)
+            yield ChangeTarget("set", name, new)
         elif new.group in groups:
-            yield Target("set", name, int(groups[new.group]))
+            yield ChangeTarget("set", name, int(groups[new.group]))
     if change.remove_env is not None and change.remove_env.group in groups:
-        yield Target("env", groups[change.remove_env.group], None)
-    yield from (Target("speculative", name, value) for name, value in change.speculative.items())
+        yield ChangeTarget("env", groups[change.remove_env.group], None)
+    yield from (ChangeTarget("speculative", name, value) for name, value in change.speculative.items())

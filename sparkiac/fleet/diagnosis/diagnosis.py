@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.fleet.diagnosis.lines import Log, LogLine
     from sparkiac.fleet.diagnosis.markers import Marker
     from sparkiac.fleet.diagnosis.matching import Occurrence
-    from sparkiac.fleet.diagnosis.server import Server
+    from sparkiac.fleet.diagnosis.server import DiagnosedServer
 
 _PROBLEMS: Final = ("error", "warning")
 
@@ -37,7 +37,7 @@ class LogState(NamedTuple):
 class Diagnosis(NamedTuple):
     """What the logs of one server say."""
 
-    server: Server
+    server: DiagnosedServer
     states: tuple[LogState, ...]
     seen: tuple[Occurrence, ...]
     """Known symptoms, the cause first."""
@@ -55,7 +55,7 @@ class Diagnosis(NamedTuple):
         return bool(self.problems) or self.unknown is not None
 
 
-def diagnose(logs: Sequence[Log], planned: Server | None) -> Diagnosis:
+def diagnose(logs: Sequence[Log], planned: DiagnosedServer | None) -> Diagnosis:
     """Read the logs of one server; `planned` is what the inventory says about it."""
     server = servers.merged(servers.of_log(line for log in logs for line in log.last), planned)
     seen = matching.diagnosed(logs, server)

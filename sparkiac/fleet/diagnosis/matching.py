@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sparkiac.fleet.diagnosis.lines import Log, LogLine
-    from sparkiac.fleet.diagnosis.server import Difference, Server
+    from sparkiac.fleet.diagnosis.server import DiagnosedServer, ReleaseDifference
     from sparkiac.model.symptoms import Symptom
 
 _SEVERITIES: Final = ("error", "warning", "info")
@@ -32,7 +32,7 @@ class Occurrence(NamedTuple):
     """Number of lines in all logs."""
     groups: Mapping[str, str]
     """Values that the pattern of the symptom captured in the first line, by name."""
-    differences: tuple[Difference, ...]
+    differences: tuple[ReleaseDifference, ...]
     """Conditions that the server does not meet."""
     consequences: tuple[Occurrence, ...] = ()
     """Symptoms that it causes."""
@@ -48,7 +48,7 @@ class Occurrence(NamedTuple):
         return self.symptom.severity if self.known else "info"
 
 
-def diagnosed(logs: Sequence[Log], server: Server) -> tuple[Occurrence, ...]:
+def diagnosed(logs: Sequence[Log], server: DiagnosedServer) -> tuple[Occurrence, ...]:
     """Return the symptoms in the logs of one server: errors first, the earliest of them first, then the others."""
     found: dict[str, list[LogLine]] = defaultdict(list)
     for log in logs:
@@ -77,7 +77,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((each.code, re.compile(each.pattern)) for each in catalog.symptoms() if each.pattern is not None)
 
 
-def _occurrence(symptom: Symptom, lines: Sequence[LogLine], server: Server) -> Occurrence:
+def _occurrence(symptom: Symptom, lines: Sequence[LogLine], server: DiagnosedServer) -> Occurrence:
     first = {(line.log, line.start): line for line in reversed(lines)}
     shown = sorted(first.values(), key=_time)[:_SHOWN]
     matched = re.search(symptom.pattern or "", shown[0].text)

@@ -23,7 +23,7 @@ _MODEL: Final = re.compile(r"with config: model='([^']{1,300})'|'model(?:_tag)?'
 _HANDLE: Final = re.compile(r"[\w.-]{1,100}/[\w.-]{1,200}")
 
 
-class Server(NamedTuple):
+class DiagnosedServer(NamedTuple):
     """Facts about a server; None or empty if unknown."""
 
     models: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Server(NamedTuple):
     release: str | None = None
 
 
-def of_log(lines: Iterable[LogLine]) -> Server:
+def of_log(lines: Iterable[LogLine]) -> DiagnosedServer:
     """Return the facts that the log lines of one start contain."""
     release, models = None, dict[str, None]()
     for line in lines:
@@ -40,24 +40,24 @@ def of_log(lines: Iterable[LogLine]) -> Server:
             release = next(filter(None, found.groups())) if found else release
         if "model" in line.text and (named := _MODEL.search(line.text)):
             models[next(filter(None, named.groups()))] = None
-    return Server(tuple(models), None, release)
+    return DiagnosedServer(tuple(models), None, release)
 
 
-def of_plan(container: Container) -> Server:
+def of_plan(container: Container) -> DiagnosedServer:
     """Return the facts that the plan contains."""
     model = container.server.model
-    return Server((model,) if model else (), container.image.reference, container.image.vllm)
+    return DiagnosedServer((model,) if model else (), container.image.reference, container.image.vllm)
 
 
-def merged(logged: Server, planned: Server | None) -> Server:
+def merged(logged: DiagnosedServer, planned: DiagnosedServer | None) -> DiagnosedServer:
     """Return both; for release and model the log counts, because the plan may be newer than the server."""
     if planned is None:
         return logged
     handles = tuple(each for each in logged.models if _HANDLE.fullmatch(each))
-    return Server(handles or planned.models, planned.image, logged.release or planned.release)
+    return DiagnosedServer(handles or planned.models, planned.image, logged.release or planned.release)
 
 
-class Difference(NamedTuple):
+class ReleaseDifference(NamedTuple):
     """A condition of a symptom that a server does not meet."""
 
     text: str
@@ -65,17 +65,17 @@ class Difference(NamedTuple):
     """Whether the difference excludes the symptom; another image does not, because the line has the same cause."""
 
 
-def differences(conditions: Conditions, server: Server) -> tuple[Difference, ...]:
+def differences(conditions: Conditions, server: DiagnosedServer) -> tuple[ReleaseDifference, ...]:
     """Return the conditions that the server does not meet. What is unknown is no difference."""
     image = server.image.partition("@")[0] if server.image else None
-    found = [Difference(text, excludes=True) for text in _excluding(conditions, server)]
+    found = [ReleaseDifference(text, excludes=True) for text in _excluding(conditions, server)]
     if conditions.images and image and not _matches(image, conditions.images):
         text = f"it was seen with {_listed(conditions.images)}; this server has {image}"
-        found.append(Difference(text, excludes=False))
+        found.append(ReleaseDifference(text, excludes=False))
     return tuple(found)
 
 
-def _excluding(conditions: Conditions, server: Server) -> Iterator[str]:
+def _excluding(conditions: Conditions, server: DiagnosedServer) -> Iterator[str]:
     models = [each for each in server.models if _HANDLE.fullmatch(each)]
     if conditions.models and models and not any(_matches(each, conditions.models) for each in models):
         yield f"it is known for {_listed(conditions.models)}; this server has {models[0]}"

@@ -56,7 +56,7 @@ _KEPT: Final = frozenset(
 _REST: Final = "other-options"
 
 
-class Step(NamedTuple):
+class BisectStep(NamedTuple):
     """What a configuration adds to the one before."""
 
     name: str
@@ -64,14 +64,14 @@ class Step(NamedTuple):
     """Engine options; empty for speculation and the first step."""
 
 
-def steps(container: Container) -> tuple[Step, ...]:
+def steps(container: Container) -> tuple[BisectStep, ...]:
     """Divide the options of a server into steps that add some each; the first step adds none."""
     options = container.server.options
     named = {name for group in _GROUPS.values() for name in group}
     rest = tuple(sorted(name for name in options if name not in named | _KEPT))
-    found = [Step(FIRST, ())]
+    found = [BisectStep(FIRST, ())]
     for name, group in _GROUPS.items():
         present = tuple(each for each in group if each in options)
         if present or (name == SPECULATION and container.server.speculative):
-            found.append(Step(name, present))
-    return (*found, Step(_REST, rest)) if rest else tuple(found)
+            found.append(BisectStep(name, present))
+    return (*found, BisectStep(_REST, rest)) if rest else tuple(found)

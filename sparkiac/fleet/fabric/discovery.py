@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.fleet.fabric.reading import Half, HostPorts, Port
+    from sparkiac.fleet.fabric.reading import FabricPort, HostPorts, RdmaInterface
 
 _LINK_LOCAL: Final = "169.254."
 _FIRST_NETWORK: Final = 177
@@ -27,7 +27,7 @@ class FoundLink(NamedTuple):
     address: str | None
     mtu: int | None = None
     speed_gbit: float | None = None
-    twin: Half | None = None
+    twin: RdmaInterface | None = None
     peers: tuple[End, ...] | None = None
     """Ends at the other side: one for a cable, several at a switch; empty if nobody answered, None if unknown."""
     proposed: bool = False
@@ -52,7 +52,7 @@ def links(read: Mapping[str, HostPorts]) -> dict[str, tuple[FoundLink, ...]]:
     }
 
 
-def _link(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> FoundLink:
+def _link(host: HostPorts, port: FabricPort, owner: Mapping[str, End], name: str) -> FoundLink:
     return FoundLink(
         port.interface,
         port.hca,
@@ -64,12 +64,12 @@ def _link(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> F
     )
 
 
-def lasting_address(port: Half) -> str | None:
+def lasting_address(port: RdmaInterface) -> str | None:
     """Return the address that stays the same: not a link-local one."""
     return next((each for each in port.addresses if not each.startswith(_LINK_LOCAL)), None)
 
 
-def _peers(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> tuple[End, ...] | None:
+def _peers(host: HostPorts, port: FabricPort, owner: Mapping[str, End], name: str) -> tuple[End, ...] | None:
     if host.neighbours is None or port.interface not in host.neighbours:
         return None
     ends = (owner[mac] for mac in host.neighbours[port.interface] if mac in owner)

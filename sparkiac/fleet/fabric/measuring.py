@@ -8,10 +8,10 @@ from ipaddress import ip_interface
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.fabric.checks import Step, gid_index
+from sparkiac.fleet.fabric.checks import LinkCheck, gid_index
 from sparkiac.fleet.facts import shown
-from sparkiac.fleet.query import Failure, endpoint, run
-from sparkiac.model.link_record import Speed
+from sparkiac.fleet.query import HostFailure, endpoint, run
+from sparkiac.model.link_record import MeasuredSpeed
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _ROW: Final = re.compile(r"^[ \t]*+\d++[ \t]++\d++[ \t]++[\d.]++[ \t]++([\d.]++)
 _BUS: Final = re.compile(r"^# Avg bus bandwidth\s*:\s*([\d.]+)", re.MULTILINE)
 _BITS: Final = 8
 
-Result = tuple[Step, Speed | None]
+Result = tuple[LinkCheck, MeasuredSpeed | None]
 
 
 class End(NamedTuple):
@@ -65,17 +65,17 @@ def pairs(plan: Plan) -> tuple[Pair, ...]:
     )
 
 
-def ping(pair: Pair, mtu: int | None) -> Step:
+def ping(pair: Pair, mtu: int | None) -> LinkCheck:
     """Send packets of the full size that must not be split."""
     size = (mtu or 1500) - _HEADERS_BYTES
     options = ("-c", "3", "-W", "2", "-M", "do", "-s", str(size), "-I", pair.source.address)
     done = _run(pair.source, ("ping", *options, pair.target.address))
     name = f"full-size packets to {pair.target.host.name} over {pair.source.link.interface}"
-    if isinstance(done, Failure):
-        return Step(pair.source.host.name, name, None, done.reason)
+    if isinstance(done, HostFailure):
+        return LinkCheck(pair.source.host.name, name, None, done.reason)
     passed = done.returncode == 0
     said = f"{size} bytes arrive" if passed else shown(ssh.last_line(done.stdout + done.stderr, "no answer"))
-    return Step(pair.source.host.name, name, passed, said, f"MTU {mtu or 1500} at both ends")
+    return LinkCheck(pair.source.host.name, name, passed, said, f"MTU {mtu or 1500} at both ends")
 
 
 def speeds(pair: Pair, read: Mapping[str, HostPorts]) -> Iterator[Result]:
@@ -92,10 +92,10 @@ def speeds(pair: Pair, read: Mapping[str, HostPorts]) -> Iterator[Result]:
         missing = [end.host.name for end, have in zip(pair, (here, there), strict=True) if tool not in have]
         found = f"not installed on {', '.join(missing)}" if missing else measure(pair, read)
         if isinstance(found, str):
-            yield Step(host, name, None if missing else False, found), None
+            yield LinkCheck(host, name, None if missing else False, found), None
         else:
-            speed = Speed(host, pair.target.host.name, pair.source.link.interface, tool, found)
-            yield Step(host, name, True, f"{found:.2f} Gbit/s"), speed  # noqa: FBT003
+            speed = MeasuredSpeed(host, pair.target.host.name, pair.source.link.interface, tool, found)
+            yield LinkCheck(host, name, True, f"{found:.2f} Gbit/s"), speed  # noqa: FBT003
 
 
 def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
@@ -105,7 +105,7 @@ def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
         f"--time {_SECONDS} --parallel 4 --json"
     )
     output = _between(pair, listen, send)
-    if isinstance(output, Failure):
+    if isinstance(output, HostFailure):
         return output.reason
     try:
         return float(json.loads(output)["end"]["sum_received"]["bits_per_second"]) / 1e9
@@ -120,7 +120,7 @@ def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float | str:
     common = f"--report_gbits --duration {_SECONDS} --port {_RDMA_PORT}"
     listen = f"setsid timeout 30 ib_write_bw {options[1]} {common} >/dev/null 2>&1 </dev/null &"
     output = _between(pair, listen, f"sleep 1; exec ib_write_bw {options[0]} {common} {pair.target.address}")
-    if isinstance(output, Failure):
+    if isinstance(output, HostFailure):
         return output.reason
     rows = _ROW.findall(output)
     return float(rows[-1]) if rows else f"unexpected output: {shown(output)[:80]!r}"
@@ -141,26 +141,26 @@ def _all_reduce(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
         for end in pair
     ]
     output = _command(pair.source, f"exec mpirun {' : '.join(parts)}")
-    if isinstance(output, Failure):
+    if isinstance(output, HostFailure):
         return output.reason
     found = _BUS.search(output)
     return float(found[1]) * _BITS if found else f"unexpected output: {shown(output)[-80:]!r}"
 
 
-def _between(pair: Pair, listen: str, send: str) -> str | Failure:
+def _between(pair: Pair, listen: str, send: str) -> str | HostFailure:
     """Start a server on the target, which ends by itself, and a client on the source; return the client's output."""
     started = _command(pair.target, listen)
-    return started if isinstance(started, Failure) else _command(pair.source, send)
+    return started if isinstance(started, HostFailure) else _command(pair.source, send)
 
 
-def _command(end: End, script: str) -> str | Failure:
+def _command(end: End, script: str) -> str | HostFailure:
     done = _run(end, ("sh", "-c", script))
-    if isinstance(done, Failure) or not done.returncode:
-        return done if isinstance(done, Failure) else done.stdout
+    if isinstance(done, HostFailure) or not done.returncode:
+        return done if isinstance(done, HostFailure) else done.stdout
     said = shown(ssh.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
-    return Failure(f"{end.host.name}: {said}", "", reachable=True)
+    return HostFailure(f"{end.host.name}: {said}", "", reachable=True)
 
 
-def _run(end: End, words: tuple[str, ...]) -> ssh.Completed | Failure:
-    late = Failure(f"{end.host.name}: no result within {_TIMEOUT_S} s", "", reachable=True)
+def _run(end: End, words: tuple[str, ...]) -> ssh.Completed | HostFailure:
+    late = HostFailure(f"{end.host.name}: no result within {_TIMEOUT_S} s", "", reachable=True)
     return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S, late=late)

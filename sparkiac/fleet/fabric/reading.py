@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from sparkiac.fleet.facts import Facts, Text, shown
-from sparkiac.fleet.query import THREADS, Endpoint, Failure, run
+from sparkiac.fleet.facts import ReportedFacts, Text, shown
+from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
 from sparkiac.upstream import machine, parallel, ssh
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _TIMEOUT_S: Final = 120
 """Up to four ports are queried for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
 
 
-class Half(Facts):
+class RdmaInterface(ReportedFacts):
     """A network interface with an RDMA device."""
 
     interface: Text
@@ -37,16 +37,16 @@ class Half(Facts):
     """Index → GID of the RoCE v2 entries."""
 
 
-class Port(Half):
+class FabricPort(RdmaInterface):
     """A port: its first PCIe device, and the second one if it has two."""
 
-    twin: Half | None
+    twin: RdmaInterface | None
 
 
-class HostPorts(Facts):
+class HostPorts(ReportedFacts):
     """What a host has for links to other hosts. None stands for an unknown value, with the reason in `unknown`."""
 
-    ports: tuple[Port, ...] | None
+    ports: tuple[FabricPort, ...] | None
     neighbours: dict[Text, tuple[Text, ...]] | None
     """Interface → MAC addresses that it reaches without a router."""
     driver: Text | None
@@ -57,31 +57,31 @@ class HostPorts(Facts):
     unknown: dict[Text, Text]
 
     @property
-    def halves(self) -> dict[str, Half]:
+    def halves(self) -> dict[str, RdmaInterface]:
         """Return interface → its PCIe device."""
         both = ((port, port.twin) for port in self.ports or ())
         return {half.interface: half for pair in both for half in pair if half is not None}
 
 
-def read_all(hosts: Mapping[Endpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | Failure]:
+def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | HostFailure]:
     """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""
     found = parallel.each(hosts, lambda host: _read(host, hosts[host], neighbours=neighbours), threads=THREADS)
-    done = {host.name: result for host, result in found if isinstance(result, (HostPorts, Failure))}
+    done = {host.name: result for host, result in found if isinstance(result, (HostPorts, HostFailure))}
     return {host.name: done[host.name] for host in hosts}
 
 
-def _read(host: Endpoint, links: Links, *, neighbours: bool) -> HostPorts | Failure:
-    late = Failure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
+def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | HostFailure:
+    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     named = sorted({link.interface for link in links})
     words = ("python3", "-", *named, *(("neighbours",) if neighbours else ()))
     done = run(host, words, machine.program(machine.PORTS), timeout_s=_TIMEOUT_S, late=late)
-    if isinstance(done, Failure):
+    if isinstance(done, HostFailure):
         return done
     if done.returncode:
         said = shown(ssh.last_line(done.stderr, f"exit status {done.returncode}"))
-        return Failure(f"its ports cannot be read: {said}", "check that python3 is installed there", reachable=True)
+        return HostFailure(f"its ports cannot be read: {said}", "check that python3 is installed there", reachable=True)
     try:
         return HostPorts.model_validate_json(done.stdout.strip().splitlines()[-1])
     except (ValidationError, IndexError):
         said = shown(done.stdout)[:60]
-        return Failure(f"unexpected output: {said!r}", "check what a login on the host prints", reachable=True)
+        return HostFailure(f"unexpected output: {said!r}", "check what a login on the host prints", reachable=True)

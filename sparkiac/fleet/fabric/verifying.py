@@ -9,18 +9,18 @@ from sparkiac.fleet.fabric import checks, measuring
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.fleet.fabric.checks import Step
+    from sparkiac.fleet.fabric.checks import LinkCheck
     from sparkiac.fleet.fabric.measuring import End
     from sparkiac.fleet.fabric.reading import HostPorts
-    from sparkiac.model.link_record import Speed
+    from sparkiac.model.link_record import MeasuredSpeed
     from sparkiac.plan import Plan
 
 
-def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[list[Step], list[Speed]]:
+def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[list[LinkCheck], list[MeasuredSpeed]]:
     """Check the hosts that were read; one pair after the other, because a second one would slow the first one."""
     steps = [step for host in plan.hosts if host.name in read for step in checks.of_host(host, read[host.name])]
     steps += checks.of_groups(plan, read)
-    speeds: list[Speed] = []
+    speeds: list[MeasuredSpeed] = []
     for pair in measuring.pairs(plan):
         if not {pair.source.host.name, pair.target.host.name} <= read.keys():
             continue

@@ -14,7 +14,7 @@ from sparkiac.plan.container import Checks, Confinement, ContainerCommand, Conta
 from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
-from sparkiac.plan.parts import BindMount, Document, Secret, stated_bytes
+from sparkiac.plan.parts import BindMount, ConfigDocument, Secret, stated_bytes
 from sparkiac.plan.services import http_check
 from sparkiac.plan.settings import memory_source, timeouts
 from sparkiac.plan.values import Container
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.monitoring import Alerts, Monitoring
     from sparkiac.model.resolved import ResolvedHost, ResolvedMonitoringContainer
-    from sparkiac.plan.monitoring.scraping import Target
+    from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.topology import Route
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
@@ -43,7 +43,7 @@ class Watched(NamedTuple):
 
     containers: Mapping[str, tuple[Container, ...]]
     """Host → its containers."""
-    unreachable: tuple[Target, ...] = ()
+    unreachable: tuple[ScrapeTarget, ...] = ()
 
 
 class _Own(NamedTuple):
@@ -52,7 +52,7 @@ class _Own(NamedTuple):
     words: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     mounts: tuple[BindMount, ...] = ()
-    documents: tuple[Document, ...] = ()
+    documents: tuple[ConfigDocument, ...] = ()
     secrets: tuple[str, ...] = ()
 
 
@@ -87,19 +87,19 @@ def watch(resolved: Resolved, placed: Mapping[str, Iterable[Container]]) -> Watc
 
 
 def _prometheus_files(
-    resolved: Resolved, targets: tuple[Target, ...], recorded: Mapping[str, str]
-) -> tuple[Document, ...]:
+    resolved: Resolved, targets: tuple[ScrapeTarget, ...], recorded: Mapping[str, str]
+) -> tuple[ConfigDocument, ...]:
     written = resolved.written
     sender = next((each.address for each in targets if each.job == "alertmanager"), None)
     jobs = scraping.jobs(targets, written.monitoring.external)
     return (
-        Document("prometheus.yml", prometheus.configuration(jobs, fleet=written.name, alertmanager=sender)),
-        Document("rules.yml", prometheus.rules(recorded)),
+        ConfigDocument("prometheus.yml", prometheus.configuration(jobs, fleet=written.name, alertmanager=sender)),
+        ConfigDocument("rules.yml", prometheus.rules(recorded)),
     )
 
 
 def _prometheus(
-    resolved: Resolved, on: str, values: ResolvedMonitoringContainer, files: tuple[Document, ...]
+    resolved: Resolved, on: str, values: ResolvedMonitoringContainer, files: tuple[ConfigDocument, ...]
 ) -> Container:
     written = resolved.written.monitoring.prometheus
     assert written is not None, "it runs"  # noqa: S101
@@ -126,7 +126,7 @@ def _alertmanager(resolved: Resolved, on: str, values: ResolvedMonitoringContain
         f"--web.listen-address={_listen(values, resolved.fleet.hosts[on])}",
         "--cluster.listen-address=",
     )
-    files = (Document("alertmanager.yml", alertmanager.configuration(alerts)),)
+    files = (ConfigDocument("alertmanager.yml", alertmanager.configuration(alerts)),)
     own = _configured("alertmanager", "/etc/alertmanager", words, files, alertmanager.secrets(alerts))
     return _container(resolved, on, ("alertmanager",), values, own)
 
@@ -139,7 +139,7 @@ def _grafana(
 ) -> Container:
     assert written.grafana is not None, "it runs"  # noqa: S101
     secret, host = written.grafana.admin_password.secret, resolved.fleet.hosts[written.grafana.hosts]
-    documents = tuple(Document(*each) for each in files)
+    documents = tuple(ConfigDocument(*each) for each in files)
     own = _configured("grafana", grafana.INSIDE, (), documents, (secret,))
     address = bind_address(host, values.bind)
     env = grafana.environment(address, values.port, f"{scraping.KEY_DIRECTORY}/{secret}")
@@ -174,7 +174,7 @@ def _listen(values: ResolvedMonitoringContainer, host: ResolvedHost) -> str:
 
 
 def _configured(
-    name: str, inside: str, words: tuple[str, ...], files: tuple[Document, ...], secrets: tuple[str, ...]
+    name: str, inside: str, words: tuple[str, ...], files: tuple[ConfigDocument, ...], secrets: tuple[str, ...]
 ) -> _Own:
     """Return a container with files in a directory of the host, which is mounted read-only."""
     directory = f"/etc/sparkiac/{name}/config"

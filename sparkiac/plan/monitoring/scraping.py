@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.plan.monitoring.recording import offered
-from sparkiac.plan.topology import Endpoint, Route, route
+from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ _KEYED: Final = ("llama-cpp",)
 _EXPORTER_JOBS: Final = {"node-exporter": "node", "gpu-exporter": "gpu"}
 
 
-class Target(NamedTuple):
+class ScrapeTarget(NamedTuple):
     """One address that Prometheus collects metrics from."""
 
     job: str
@@ -44,13 +44,15 @@ class Target(NamedTuple):
 
 def targets(
     containers: Mapping[str, Iterable[Container]], hosts: Mapping[str, ResolvedHost], *, on: str
-) -> tuple[Target, ...]:
+) -> tuple[ScrapeTarget, ...]:
     """Return everything with metrics in the fleet, for a Prometheus on the host `on`, sorted by job and host."""
     found = (each for host, placed in containers.items() for each in _of_host(host, placed, hosts, on=on))
     return tuple(sorted(found, key=lambda each: (each.job, each.host, each.path)))
 
 
-def _of_host(host: str, placed: Iterable[Container], hosts: Mapping[str, ResolvedHost], *, on: str) -> Iterator[Target]:
+def _of_host(
+    host: str, placed: Iterable[Container], hosts: Mapping[str, ResolvedHost], *, on: str
+) -> Iterator[ScrapeTarget]:
     for container in placed:
         listen, kind = container.network.listen, container.name
         if listen is None:
@@ -62,29 +64,29 @@ def _of_host(host: str, placed: Iterable[Container], hosts: Mapping[str, Resolve
             labels = {"deployment": container.name, "engine": container.server.engine or "", "host": host}
             labels |= {"model": container.server.model} if container.server.model else {}
             job = f"deployments-{secret}" if secret else "deployments"
-            yield Target(job, address, labels, container.path, host, listen, way.obstacle, secret)
+            yield ScrapeTarget(job, address, labels, container.path, host, listen, way.obstacle, secret)
         elif container.path[0] == "monitoring":
             job = _EXPORTER_JOBS.get(kind, kind)
-            yield Target(job, address, {"host": host}, container.path, host, listen, way.obstacle)
+            yield ScrapeTarget(job, address, {"host": host}, container.path, host, listen, way.obstacle)
 
 
 def reach(container: Container, host: str, hosts: Mapping[str, ResolvedHost], *, on: str) -> Route:
     """Return how a container with host networking on `on` reaches the port of a container on `host`."""
     assert container.network.listen is not None, "it listens"  # noqa: S101
-    endpoint = Endpoint(container.name, host, *container.network.listen, None)
+    endpoint = ListenAddress(container.name, host, *container.network.listen, None)
     return route(on, endpoint, hosts, in_container=False)
 
 
-def jobs(found: Iterable[Target], external: Iterable[ExternalEndpoint]) -> list[dict[str, Any]]:
+def jobs(found: Iterable[ScrapeTarget], external: Iterable[ExternalEndpoint]) -> list[dict[str, Any]]:
     """Return the scrape jobs of Prometheus."""
-    by_job: dict[str, list[Target]] = {}
+    by_job: dict[str, list[ScrapeTarget]] = {}
     for target in found:
         if target.address is not None:
             by_job.setdefault(target.job, []).append(target)
     return [*(_job(name, each) for name, each in sorted(by_job.items())), *_external(external)]
 
 
-def _job(name: str, found: list[Target]) -> dict[str, Any]:
+def _job(name: str, found: list[ScrapeTarget]) -> dict[str, Any]:
     secret = found[0].secret
     key = {"authorization": {"credentials_file": f"{KEY_DIRECTORY}/{secret}"}} if secret else {}
     statics = [{"targets": [each.address], "labels": dict(sorted(each.labels.items()))} for each in found]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.plan.health import is_probed
 from sparkiac.render.kubernetes import deployments, files, groups, network, notes, objects
-from sparkiac.render.kubernetes.objects import Node, Unsupported
+from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
     from sparkiac.plan import Plan
 
-__all__ = ["Rendering", "Unsupported", "render"]
+__all__ = ["KubernetesError", "Rendering", "render"]
 
 
 class Rendering(NamedTuple):
@@ -39,7 +39,7 @@ def render(plan: Plan) -> Rendering:
         probe = files.probe() if is_probed(nodes[0].container) else ()
         try:
             resources += _objects(nodes, (*own, *probe), users.get(name, []))
-        except Unsupported as error:
+        except KubernetesError as error:
             refused[name] = str(error)
             continue
         rendered.append(nodes)
@@ -47,7 +47,7 @@ def render(plan: Plan) -> Rendering:
     if not rendered:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items()) or "it has no container"
         message = f"nothing of {plan.name} can run on Kubernetes: {reasons}"
-        raise Unsupported(message)
+        raise KubernetesError(message)
     found = notes.notes(plan, rendered, refused)
     kustomization = files.kustomization(plan.name, [each.path for each in resources], configured)
     artifacts = (*resources, *configured, kustomization, notes.render(plan, found))
@@ -92,4 +92,4 @@ def _check_names(plan: Plan, units: Iterable[str]) -> None:
     bad = sorted(name for name in names if name.endswith("-"))
     if bad:
         message = f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}"
-        raise Unsupported(message)
+        raise KubernetesError(message)

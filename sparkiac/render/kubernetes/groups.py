@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac.artifact import Artifact
 from sparkiac.render import compose, escape
 from sparkiac.render.kubernetes import objects, pods, volumes
-from sparkiac.render.kubernetes.objects import Node, Unsupported
+from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files, Process
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def group(nodes: Sequence[Node], files: tuple[Artifact, ...]) -> dict[str, Any]:
     name, executor = nodes[0].container.name, nodes[0].container.server.executor
     if executor != _EXECUTOR:
         message = "only groups on vLLM's own processes (`executor: mp`) are written for Kubernetes"
-        raise Unsupported(message)
+        raise KubernetesError(message)
     leader, *workers = _alike(nodes)
     template = {
         "size": len(nodes),
@@ -109,7 +109,7 @@ def _workers(workers: list[Node], files: tuple[Artifact, ...]) -> dict[str, Any]
     templates = [pods.template(node, _worker_process(node.container, differing), own, placed) for node in workers]
     for node, template in zip(workers[1:], templates[1:], strict=True):
         if template != templates[0]:
-            raise Unsupported(_message(workers[0], node, templates[0], template))
+            raise KubernetesError(_message(workers[0], node, templates[0], template))
     return templates[0]
 
 

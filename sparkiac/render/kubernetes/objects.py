@@ -16,7 +16,7 @@ SECRETS: Final = "sparkiac"
 """The Secret with all secrets of an inventory: its keys are their names in the inventory."""
 
 
-class Unsupported(ValueError):  # noqa: N818  describes the deployment
+class KubernetesError(ValueError):
     """Kubernetes cannot express this."""
 
 

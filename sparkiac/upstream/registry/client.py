@@ -39,7 +39,7 @@ _TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,100}")
 _ERROR_CODE: Final = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
 
 
-class Content(NamedTuple):
+class ManifestContent(NamedTuple):
     """An index or a manifest with its digest."""
 
     body: bytes
@@ -77,14 +77,14 @@ class RegistryClient:
         """Close all connections; waiting requests fail."""
         self._transport.__exit__()
 
-    def manifest(self, reference: ImageReference, selector: str) -> Content:
+    def manifest(self, reference: ImageReference, selector: str) -> ManifestContent:
         """Return the index or manifest of a tag or digest. Raises `UpstreamError`."""
         content = self.find_manifest(reference, selector)
         if content is None:
             raise self._missing(reference, selector)
         return content
 
-    def find_manifest(self, reference: ImageReference, selector: str) -> Content | None:
+    def find_manifest(self, reference: ImageReference, selector: str) -> ManifestContent | None:
         """Return the index or manifest of a tag or digest, or None if there is none."""
         response = self.find(reference, f"manifests/{selector}", max_bytes=MANIFEST_MAX_BYTES)
         if response is None:
@@ -93,7 +93,7 @@ class RegistryClient:
         if media_type not in INDEXES | MANIFESTS:
             message = f"{reference}: {response.host}: {_wrong_type(media_type)}"
             raise UpstreamError(errors.REGISTRY_INVALID, message)
-        return Content(response.body, _digest(reference, response, selector), media_type)
+        return ManifestContent(response.body, _digest(reference, response, selector), media_type)
 
     def blob(self, reference: ImageReference, digest: str) -> bytes:
         """Return a small blob, such as an image's configuration."""

@@ -24,7 +24,7 @@ from sparkiac.upstream.registry.reference import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.upstream.registry.client import Content, RegistryClient
+    from sparkiac.upstream.registry.client import ManifestContent, RegistryClient
     from sparkiac.upstream.registry.documents import Descriptor
     from sparkiac.upstream.registry.reference import ImageReference
 
@@ -103,7 +103,7 @@ def versions(defaults: ContainerDefaults) -> dict[str, str]:
 
 
 def _platform_manifest(
-    subject: ImageReference, content: Content, *, client: RegistryClient, architecture: str
+    subject: ImageReference, content: ManifestContent, *, client: RegistryClient, architecture: str
 ) -> _PlatformManifest:
     for _ in range(_MAX_DEPTH):
         if content.media_type not in INDEXES:
@@ -149,7 +149,7 @@ def _unfit(subject: ImageReference, architecture: str, platforms: list[str]) -> 
     return UpstreamError(errors.NO_ARCHITECTURE, message, hint)
 
 
-def _refuse_type(subject: ImageReference, content: Content, inner: str) -> None:
+def _refuse_type(subject: ImageReference, content: ManifestContent, inner: str) -> None:
     """Refuse a document whose media type differs from its header: one body must not be two things (CVE-2021-41190)."""
     if inner and inner != content.media_type:
         message = f"{subject}: {content.digest} is sent as {content.media_type}, but contains another media type"
