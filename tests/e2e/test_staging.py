@@ -170,8 +170,8 @@ def test_the_hub_gives_each_file_once_and_the_registry_the_image(staged: Staged)
 
 
 def test_a_second_run_changes_nothing_and_asks_nobody(staged: Staged) -> None:
-    """The dry run still lists the files of the generation: they are staged, and only a switch installs them."""
-    for words, changed in (((), 0), (("--check", "--diff"), 1)):
+    """The dry run still lists files and programs of the generation: only a switch installs what is staged."""
+    for words, changed in (((), 0), (("--check", "--diff"), 2)):
         recap = staged.apply(*words)
         assert recap.code == 0, recap.output
         assert recap.changed == {"spark-01": changed, "spark-02": changed}, recap.output
