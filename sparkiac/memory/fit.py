@@ -39,7 +39,7 @@ class Advice(NamedTuple):
 
     pool_bytes: int
     """Exact value for `--kv-cache-memory-bytes`."""
-    has_option: bool
+    told: bool
     """Whether the vLLM release has that option."""
     utilization: float | None
     """Smallest `--gpu-memory-utilization`, in steps of 0.01; None if 1.0 is not enough."""

@@ -199,7 +199,7 @@ def _concurrency(fit: Fit, most: int) -> str:
 def _equivalent(account: DeploymentMemory, requests: str) -> Iterator[LabelledValue]:
     """Return the value of kv_cache_memory_bytes that gives the smallest sufficient KV cache."""
     advice = account.advice
-    if not isinstance(advice, Unknown) and advice.has_option:
+    if not isinstance(advice, Unknown) and advice.told:
         yield LabelledValue(f"equivalent kv_cache_memory_bytes for {requests}", str(advice.pool_bytes))
 
 

@@ -68,7 +68,7 @@ def test_the_smallest_utilization_serves_the_workload_and_one_step_less_does_not
 def test_a_fixed_pool_of_the_advised_size_serves_the_workload() -> None:
     found = predicted(workload=ONE_LONG).advice
     assert isinstance(found, Advice)
-    assert found.has_option
+    assert found.told
     exact = predicted({"max_model_len": 262_144, "max_num_seqs": 1, "kv_cache_memory_bytes": found.pool_bytes})
     assert isinstance(exact.fit, Fit)
     assert exact.fit.all
@@ -81,11 +81,11 @@ def test_a_workload_beyond_all_memory_has_no_utilization() -> None:
     assert (found.utilization, found.freed_bytes) == (None, None)
 
 
-@pytest.mark.parametrize(("release", "accepted"), [((0, 10, 1, 1), False), ((0, 10, 2), True)])
-def test_a_pool_can_be_fixed_from_0_10_2_on(release: tuple[int, ...], accepted: bool) -> None:  # noqa: FBT001  a parameter
+@pytest.mark.parametrize(("release", "told"), [((0, 10, 1, 1), False), ((0, 10, 2), True)])
+def test_a_pool_can_be_fixed_from_0_10_2_on(release: tuple[int, ...], told: bool) -> None:  # noqa: FBT001  a parameter
     found = predicted(workload=ONE_LONG, release=release).advice
     assert isinstance(found, Advice)
-    assert found.has_option is accepted
+    assert found.told is told
 
 
 def test_advice_names_what_lacks() -> None:
