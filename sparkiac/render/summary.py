@@ -24,7 +24,7 @@ def render(plan: Plan) -> Artifact:
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),
         "rollout": labels.rollout(plan),
-        "hosts": [_host(host) for host in plan.hosts],
+        "hosts": map(_host, plan.hosts),  # one after the other: all at once would take much memory
     }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))
 

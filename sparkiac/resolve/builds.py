@@ -9,7 +9,7 @@ from sparkiac import catalog
 from sparkiac.model import forms
 from sparkiac.model.build import Build
 from sparkiac.resolve.faults import NEEDED, VALUE, error
-from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,7 +83,7 @@ def _known(name: str) -> Source[CatalogBuild] | None:
 
 def _catalogued(name: str) -> Leaves:
     known = catalog.build(name)
-    return from_document(known.document, (), layer=f"build {name}", keys=_KEYS) if known else {}
+    return of_entry(known.document, layer=f"build {name}", keys=_KEYS) if known else {}
 
 
 def _own(inventory: Source[Inventory], name: str) -> Leaves:

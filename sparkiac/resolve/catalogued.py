@@ -8,7 +8,7 @@ from sparkiac import catalog, engines
 from sparkiac.catalog.library import SHIPPED
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.report import Origin
-from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
+from sparkiac.resolve.leaves import Leaves, constant, merge, nest, of_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,11 +75,11 @@ def layers(
     if recipe is not None:
         known = library.recipe(recipe)
         assert known is not None, "references were checked"  # noqa: S101
-        yield from_document(known.document, (), layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
+        yield of_entry(known.document, layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
     if recipe is not None and variant is not None:
         edited = library.variant(recipe, variant)
         assert edited is not None, "references were checked"  # noqa: S101
-        yield from_document(edited.document, (), layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
+        yield of_entry(edited.document, layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
     yield from map(of_fragment, fragments)
 
 
@@ -135,7 +135,7 @@ def of_fragment(name: str) -> Leaves:
     """Return the layer of a fragment; the name must exist."""
     known = catalog.fragment(name)
     assert known is not None, "the name is known"  # noqa: S101
-    return from_document(known.document, (), layer=f"fragment {name}", keys=_SETTINGS)
+    return of_entry(known.document, layer=f"fragment {name}", keys=_SETTINGS)
 
 
 def names(library: Library = SHIPPED) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ A layer is flat: path → (value, origin). Merging is one dictionary update per 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.report import Origin, Path
@@ -27,6 +28,12 @@ def from_document(document: Document, base: Path, *, layer: str, keys: Iterable[
         return Origin(layer, document.name, document.values.get(place) or document.keys.get(place))
 
     return {(*target, *path): leaf for path, leaf in _flatten(chosen, (), origin).items()}
+
+
+@cache
+def of_entry(document: Document, *, layer: str, keys: tuple[str, ...]) -> Leaves:
+    """Flatten the given keys of a catalog entry. All hosts and deployments that use it share the result."""
+    return from_document(document, (), layer=layer, keys=keys)
 
 
 def constant(data: Mapping[str, Any], *, layer: str) -> Leaves:

@@ -12,7 +12,7 @@ from sparkiac import catalog
 from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.resolve import required
 from sparkiac.resolve.faults import TWICE, error
-from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
 from sparkiac.resolve.services import DEFAULTS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def stack(document: Document, path: Path) -> tuple[Leaves, ...]:
     known = catalog.monitoring_kind(kind) or catalog.service_kind(kind)
     assert known is not None, "the catalog has every kind"  # noqa: S101
     default = DEFAULTS | ({"bind": "loopback"} if kind in _PRIVATE else {})
-    below = from_document(known.document, (), layer=f"service kind {kind}", keys=_OF_KIND)
+    below = of_entry(known.document, layer=f"service kind {kind}", keys=_OF_KIND)
     general = {} if kind in _PRIVATE else from_document(document, ("defaults",), layer="inventory", keys=("bind",))
     own = from_document(document, (BASE, *path), layer="inventory", keys=_OWN)
     return constant(default, layer="service default"), below, general, own

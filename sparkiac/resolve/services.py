@@ -20,7 +20,7 @@ from sparkiac.model.services import (
 )
 from sparkiac.resolve import required, uses
 from sparkiac.resolve.faults import NEEDED, UNKNOWN, error
-from sparkiac.resolve.leaves import Leaves, constant, from_document
+from sparkiac.resolve.leaves import Leaves, constant, from_document, of_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[L
     if kind == "openclaw":
         return (own,)
     known = catalog.service_kind(kind)
-    below = from_document(known.document, (), layer=f"service kind {kind}", keys=_OF_KIND) if known else {}
+    below = of_entry(known.document, layer=f"service kind {kind}", keys=_OF_KIND) if known else {}
     default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"]} if kind == "hermes-agent" else DEFAULTS
     engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
     general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))

@@ -10,7 +10,7 @@ from sparkiac.model.platform import Platform
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
 from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
-from sparkiac.resolve.leaves import Leaves, from_document
+from sparkiac.resolve.leaves import Leaves, from_document, of_entry
 
 if TYPE_CHECKING:
     from sparkiac.catalog.library import Library
@@ -108,7 +108,7 @@ def _platform(inventory: Source[Inventory], name: str) -> Leaves:
         return _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
     known = catalog.platform(chosen)
     assert known is not None, "references were checked"  # noqa: S101
-    return from_document(known.document, (), layer=f"platform {chosen}", keys=_PLATFORM)
+    return of_entry(known.document, layer=f"platform {chosen}", keys=_PLATFORM)
 
 
 def _store(leaves: Leaves, on: str) -> Leaves:

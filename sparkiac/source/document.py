@@ -24,6 +24,10 @@ class Document(NamedTuple):
     values: dict[Path, Mark]
     keys: dict[Path, Mark]
 
+    def __hash__(self) -> int:
+        """Return a hash of this object, for caches: its mappings have none."""
+        return id(self)
+
     def loc(self, mark: Mark) -> Loc:
         """Return a mark with the file name and the text of its line."""
         return Loc(self.name, mark, self.lines[mark.line - 1])

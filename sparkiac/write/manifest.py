@@ -6,6 +6,7 @@ No other file of the tree contains the version of sparkiac.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import stat
@@ -72,7 +73,12 @@ def dump(
     """Return the manifest of these files, sorted so that a diff shows only the lines of changed files."""
     records = {path: {"sha256": stamps[path].sha256, "mode": f"{file.mode:04o}"} for path, file in files.items()}
     document = {"version": VERSION, "generator": generator, "inputs": dict(inputs), "files": records}
-    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    found = io.BytesIO()
+    text = io.TextIOWrapper(found, "utf-8", newline="\n")  # in parts: the whole text of a large fleet takes much memory
+    json.dump(document, text, indent=1, sort_keys=True, ensure_ascii=False)
+    text.write("\n")
+    text.flush()
+    return found.getvalue()
 
 
 def files(root: Path) -> frozenset[str]:
