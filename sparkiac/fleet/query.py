@@ -127,14 +127,14 @@ def _failure(code: int, errors: str) -> HostFailure:
         return HostFailure(
             "an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True
         )
-    said = facts.shown(ssh.last_line(errors, "no message"))
-    reason = f"the status program ended with exit status {code}: {said}"
+    last = facts.shown(ssh.last_line(errors, "no message"))
+    reason = f"the status program ended with exit status {code}: {last}"
     return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
 def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
     """Return why ssh has no connection, from what it printed."""
-    said = facts.shown(ssh.last_line(output, "no message of ssh"))
+    last = facts.shown(ssh.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
         hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"
@@ -143,8 +143,8 @@ def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
         return HostFailure("its host key is unknown", f"connect once by hand: {_by_hand(host)}", reachable=False)
     if "Permission denied" in output:
         hint = f"log in with a key or an agent, such as: ssh-copy-id {_words(host)}"
-        return HostFailure(f"ssh is refused without a password: {said}", hint, reachable=False)
-    return HostFailure(said, f"check the host and the network: {_by_hand(host)}", reachable=False)
+        return HostFailure(f"ssh is refused without a password: {last}", hint, reachable=False)
+    return HostFailure(last, f"check the host and the network: {_by_hand(host)}", reachable=False)
 
 
 def _by_hand(host: SshEndpoint) -> str:

@@ -207,5 +207,5 @@ def _reason(unit: UnitStatus, facts: Unit) -> str:
 
 def _health_output(facts: Unit) -> str:
     """Return the output of the last health check, which follows the state of the container."""
-    state, _, said = (facts.health or "").partition(" ")
-    return said.replace(_ALERT, "") or state
+    state, _, output = (facts.health or "").partition(" ")
+    return output.replace(_ALERT, "") or state

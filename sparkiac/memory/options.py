@@ -215,11 +215,11 @@ class _OptionReader:
 
     def refuse(self, neutral: Mapping[str, object]) -> None:
         """Record options with another value than the supported one."""
-        said = {name: self.given[name] for name in neutral if self.given.get(name) is not None}
-        self.wrong += [name for name, value in said.items() if repr(value) != repr(neutral[name])]
+        found = {name: self.given[name] for name in neutral if self.given.get(name) is not None}
+        self.wrong += [name for name, value in found.items() if repr(value) != repr(neutral[name])]
 
     def refuse_within(self, name: str, neutral: Mapping[str, tuple[object, ...]]) -> None:
         """Record keys of an object with another value than the supported ones."""
         held = self.given.get(name)
-        said = {key: held.get(key) for key in neutral} if isinstance(held, Mapping) else {}
-        self.wrong += [f"{name}.{key}" for key, value in said.items() if value not in (None, *neutral[key])]
+        found = {key: held.get(key) for key in neutral} if isinstance(held, Mapping) else {}
+        self.wrong += [f"{name}.{key}" for key, value in found.items() if value not in (None, *neutral[key])]

@@ -107,9 +107,9 @@ class Results:
 
     def _text(self, event: Event, most: int) -> str:
         """Return why a task failed: the message of a module, the end of what a program printed."""
-        said = str(event.get("msg", "")).strip()
+        message = str(event.get("msg", "")).strip()
         ends = [str(event.get(key, "")).strip().splitlines() for key in ("stderr", "module_stderr")]
-        lines = [] if said == "non-zero return code" else said.splitlines()
+        lines = [] if message == "non-zero return code" else message.splitlines()
         for end in ends:
             lines += end[-1:] if _TRACEBACK in end else end[-most:]
         return self._shown("\n".join(lines) or f"task failed: {event['task']}", most)

@@ -58,8 +58,8 @@ def listed(families: Iterable[Data], *, width: int) -> Parts:
 
 def _line(cells: tuple[str, ...]) -> tuple[RenderableType]:
     tag, *figures, known = cells
-    said = [f"{label} {figure}" for label, figure in zip(_HEAD[1:], figures, strict=False) if figure != "?"]
-    return (stacked(tag, ", ".join(said), known),)
+    parts = [f"{label} {figure}" for label, figure in zip(_HEAD[1:], figures, strict=False) if figure != "?"]
+    return (stacked(tag, ", ".join(parts), known),)
 
 
 def _table(rows: Iterable[tuple[str, ...]], widths: list[int], style: str = "") -> Padding:

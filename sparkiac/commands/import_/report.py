@@ -39,10 +39,10 @@ def text(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], repo
     for kind, word in _KINDS.items():
         numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
     numbers["to fill in"] = sum(finding.code == OPEN_POINT for finding in report.findings)
-    said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
+    summary = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
     checked = findings.as_text(report, colour=colour) or f"{findings.counts(report)}\n"
     return (
-        "".join(f"{characters.escaped_line(line)}\n" for line in (*lines, said))
+        "".join(f"{characters.escaped_line(line)}\n" for line in (*lines, summary))
         + f"check of the draft, without its lock:\n{checked}"
     )
 

@@ -219,8 +219,8 @@ def _drafters(pairs: Iterable[Data]) -> Parts:
 def pair_text(pair: Data) -> str:
     """Return the drafter of a target with the facts about the pair."""
     own = "the checkpoint's own heads" if pair.get("built_in") else "no known drafter"
-    said = [f"{_OF_PAIR[name]} {value(text)}" for name, text in pair.items() if name in _OF_PAIR]
-    return "; ".join([f"{pair['method']}: {pair.get('drafter') or own} for {pair['target']}", *said])
+    parts = [f"{_OF_PAIR[name]} {value(text)}" for name, text in pair.items() if name in _OF_PAIR]
+    return "; ".join([f"{pair['method']}: {pair.get('drafter') or own} for {pair['target']}", *parts])
 
 
 def _model(facts: Data) -> Parts:

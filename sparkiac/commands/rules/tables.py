@@ -28,10 +28,10 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
         for each in rules:
             severity = Text(each["severity"], style=_COLOURS[each["severity"]])
             waivable = "yes" if each["waivable"] else "no"
-            said = stacked(each["slug"], each["title"])
+            names = stacked(each["slug"], each["title"])
             made.add_row(
                 Text(each["code"]),
-                said,
+                names,
                 severity,
                 *map(Text, (each["profile"] or each["phase"], waivable, each["since"])),
             )

@@ -48,9 +48,9 @@ def _link(host: str, link: FabricLink, known: Mapping[str, RdmaInterface]) -> It
         yield LinkCheck(host, f"MTU of {name}", port.mtu == link.mtu, str(port.mtu), str(link.mtu))
     if link.speed_gbit is not None:
         speed = None if port.speed_mbit is None else port.speed_mbit / 1000
-        said = "unknown" if speed is None else f"{speed:g} Gbit/s"
+        evidence = "unknown" if speed is None else f"{speed:g} Gbit/s"
         passed = None if speed is None else speed >= link.speed_gbit
-        yield LinkCheck(host, f"speed of {name}", passed, said, f"{link.speed_gbit:g} Gbit/s")
+        yield LinkCheck(host, f"speed of {name}", passed, evidence, f"{link.speed_gbit:g} Gbit/s")
 
 
 def _end(host: str, end: FabricLink | Twin, known: Mapping[str, RdmaInterface]) -> Iterator[LinkCheck]:
@@ -67,8 +67,8 @@ def _end(host: str, end: FabricLink | Twin, known: Mapping[str, RdmaInterface]) 
         yield LinkCheck(host, f"RDMA device of {end.interface}", port.hca == end.hca, port.hca or "none", end.hca)
     if end.hca is not None and end.address is not None:
         index = gid_index(port, end.address)
-        said = "none" if index is None else f"index {index}"
-        yield LinkCheck(host, f"GID of {end.hca}", index is not None, said, f"RoCE v2 for {end.address}")
+        evidence = "none" if index is None else f"index {index}"
+        yield LinkCheck(host, f"GID of {end.hca}", index is not None, evidence, f"RoCE v2 for {end.address}")
 
 
 def gid_index(port: RdmaInterface, address: str) -> str | None:
@@ -86,8 +86,8 @@ def _memlock(host: HostPlan, read: HostPorts) -> LinkCheck:
         )
     if read.memlock_bytes == -1:
         return LinkCheck(host.name, "locked memory", True, "unlimited", "unlimited")  # noqa: FBT003
-    said = f"{read.memlock_bytes // 1024} KiB for a login; the containers of groups have no limit"
-    return LinkCheck(host.name, "locked memory", None, said, "unlimited")
+    evidence = f"{read.memlock_bytes // 1024} KiB for a login; the containers of groups have no limit"
+    return LinkCheck(host.name, "locked memory", None, evidence, "unlimited")
 
 
 def of_groups(plan: Plan, read: Mapping[str, HostPorts]) -> Iterator[LinkCheck]:
@@ -114,21 +114,23 @@ def _firmware(read: HostPorts) -> str | None:
 
 
 def _same(group: str, what: str, values: Mapping[str, str | None]) -> LinkCheck:
-    said = ", ".join(f"{name} {value or 'unknown'}" for name, value in values.items())
+    evidence = ", ".join(f"{name} {value or 'unknown'}" for name, value in values.items())
     known = None if None in values.values() else len(set(values.values())) == 1
-    return LinkCheck(group, f"same {what}", known, said, "the same on all hosts")
+    return LinkCheck(group, f"same {what}", known, evidence, "the same on all hosts")
 
 
 def _memory(group: str, hosts: list[HostPlan], values: Mapping[str, int | None]) -> LinkCheck:
     """Compare the memory of the hosts; the plan may state that they differ."""
-    said = ", ".join(f"{name} {size / _GIB:.1f} GiB" if size else f"{name} unknown" for name, size in values.items())
+    evidence = ", ".join(
+        f"{name} {size / _GIB:.1f} GiB" if size else f"{name} unknown" for name, size in values.items()
+    )
     expected = "equal, or as memory.total_gib of each host states"
     known = [size for size in values.values() if size is not None]
     if len(known) < len(hosts):
-        return LinkCheck(group, "memory", None, said, expected)
+        return LinkCheck(group, "memory", None, evidence, expected)
     equal = max(known) - min(known) <= _SAME_MEMORY * max(known)
     stated = all(_near(host.memory_bytes, values[host.name]) for host in hosts)
-    return LinkCheck(group, "memory", equal or stated, said, expected)
+    return LinkCheck(group, "memory", equal or stated, evidence, expected)
 
 
 def _near(planned: int | None, measured: int | None) -> bool:

@@ -74,8 +74,8 @@ def ping(pair: Pair, mtu: int | None) -> LinkCheck:
     if isinstance(done, HostFailure):
         return LinkCheck(pair.source.host.name, name, None, done.reason)
     passed = done.returncode == 0
-    said = f"{size} bytes arrive" if passed else shown(ssh.last_line(done.stdout + done.stderr, "no answer"))
-    return LinkCheck(pair.source.host.name, name, passed, said, f"MTU {mtu or 1500} at both ends")
+    evidence = f"{size} bytes arrive" if passed else shown(ssh.last_line(done.stdout + done.stderr, "no answer"))
+    return LinkCheck(pair.source.host.name, name, passed, evidence, f"MTU {mtu or 1500} at both ends")
 
 
 def speeds(pair: Pair, read: Mapping[str, HostPorts]) -> Iterator[Result]:
@@ -157,8 +157,8 @@ def _command(end: End, script: str) -> str | HostFailure:
     done = _run(end, ("sh", "-c", script))
     if isinstance(done, HostFailure) or not done.returncode:
         return done if isinstance(done, HostFailure) else done.stdout
-    said = shown(ssh.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
-    return HostFailure(f"{end.host.name}: {said}", "", reachable=True)
+    evidence = shown(ssh.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
+    return HostFailure(f"{end.host.name}: {evidence}", "", reachable=True)
 
 
 def _run(end: End, words: tuple[str, ...]) -> ssh.Completed | HostFailure:

@@ -78,10 +78,12 @@ def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | H
     if isinstance(done, HostFailure):
         return done
     if done.returncode:
-        said = shown(ssh.last_line(done.stderr, f"exit status {done.returncode}"))
-        return HostFailure(f"its ports cannot be read: {said}", "check that python3 is installed there", reachable=True)
+        output = shown(ssh.last_line(done.stderr, f"exit status {done.returncode}"))
+        return HostFailure(
+            f"its ports cannot be read: {output}", "check that python3 is installed there", reachable=True
+        )
     try:
         return HostPorts.model_validate_json(done.stdout.strip().splitlines()[-1])
     except (ValidationError, IndexError):
-        said = shown(done.stdout)[:60]
-        return HostFailure(f"unexpected output: {said!r}", "check what a login on the host prints", reachable=True)
+        output = shown(done.stdout)[:60]
+        return HostFailure(f"unexpected output: {output!r}", "check what a login on the host prints", reachable=True)
