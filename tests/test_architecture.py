@@ -114,7 +114,7 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_no_two_classes_have_the_same_name() -> None:
-    """Nor do they differ in a leading underscore only: a name has one meaning in the whole package."""
+    """A name has one meaning in the whole package, with or without a leading underscore."""
     classes = [
         (node.name.lstrip("_"), name(path))
         for path in MODULES

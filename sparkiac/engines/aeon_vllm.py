@@ -5,8 +5,8 @@ ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000.
 different defaults, so a deployment sets every value that it depends on.
 
 The script reads a key from VLLM_API_KEY, passes it to the server as an argument and prints the arguments into its log.
-So it gets no key; to require one, publish the port on loopback and put a gateway in front. A model or drafter given as
-a handle is downloaded at the start, which an offline container cannot do: both must be paths.
+Therefore sparkiac passes no key. To require one, publish the port on loopback and put a gateway in front of it. A model
+or drafter given as a handle is downloaded at the start, which an offline container cannot do: both must be paths.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Queries to running hosts and servers over SSH and HTTP, and what follows from their responses."""
+"""Query running hosts and servers over SSH and HTTP, and evaluate their responses."""

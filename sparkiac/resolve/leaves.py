@@ -32,7 +32,7 @@ def from_document(document: Document, base: Path, *, layer: str, keys: Iterable[
 
 @cache
 def of_entry(document: Document, *, layer: str, keys: tuple[str, ...]) -> Leaves:
-    """Flatten the given keys of a catalog entry. All hosts and deployments that use it share the result."""
+    """Return the given keys of a catalog entry as a layer, computed once and shared by all that uses the entry."""
     return from_document(document, (), layer=layer, keys=keys)
 
 

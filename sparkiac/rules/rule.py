@@ -66,7 +66,7 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     *,
     fix: tuple[Edit, ...] = (),
 ) -> Hit:
-    """Return a hit for a setting of a container. A deployment is resolved for each host, so its leaf names the host."""
+    """Return a hit at a setting of a container. Unlike its path in the file, a deployment's leaf names the host."""
     entry = container.path if container.kind == "service" else (*container.path, host.name)
     path, leaf = (*container.path, *key), (*entry, *key)
     return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)

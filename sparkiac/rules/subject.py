@@ -127,7 +127,10 @@ class Subject:
         return tuple(word for command in self.container.command.pre_start for word in command)
 
     def text(self, template: str) -> str:
-        """Fill in a message: `{name}`; `{set.moe_backend:setting}` is "moe_backend: x" or "no …"."""
+        """Fill in the placeholders of a message, such as `{name}`.
+
+        `{set.moe_backend:setting}` becomes `moe_backend: marlin`, or `no moe_backend` if the option is not set.
+        """
         return _MessageFormatter(self).format(template)
 
 
@@ -159,7 +162,7 @@ class _MessageFormatter(Formatter):
         return (field_name, self._subject[field_name]), field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401  plain data
-        """Return a value as text; with the format `setting`, its name and value."""
+        """Return a value as text; with the format `setting`, the name and the value."""
         name, found = value
         key = name.rpartition(".")[2]
         shown = str(found).lower() if isinstance(found, bool) else str(found)

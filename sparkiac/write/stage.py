@@ -54,7 +54,7 @@ def _make_directories(new: Path, paths: list[str], made: set[str]) -> None:
 
 
 def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> None:
-    """Link the files and create the empty directories that are not generated; directories keep mode and times."""
+    """Carry over what is not generated: link the files, create the directories, and keep mode and times of these."""
     theirs: set[str] = set(ours)
     for path in paths:
         if stat.S_ISDIR((present / path).lstat().st_mode):

@@ -62,7 +62,7 @@ def _of_file(of: Deployed | None, log: Path | None) -> _StartupLog:
 
 
 def _of_journal(of: Deployed) -> _StartupLog:
-    """Read the journal of the host and the generation that it runs."""
+    """Read the startup log from the journal of the host, and read which generation the host runs."""
     from sparkiac.bench import target
     from sparkiac.fleet.query import endpoint
     from sparkiac.model.bench import BenchHost

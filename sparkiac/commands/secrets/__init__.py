@@ -60,7 +60,7 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
         print_json({"file": str(path) if found else None, "secrets": _data(found, states, values if shown else {})})
     else:
         _table(state.plan, states, values if shown else {})
-        _summary(inventory, path, password, [(each, states[each.name]) for each in found])
+        _print_summary(inventory, path, password, [(each, states[each.name]) for each in found])
     return Exit.FINDINGS if "missing" in states.values() else Exit.OK
 
 
@@ -88,8 +88,10 @@ def _table(plan: Plan, states: Mapping[str, str], values: Mapping[str, str]) -> 
     terminal.show([table])
 
 
-def _summary(inventory: Path, path: Path, password: Path | None, found: Sequence[tuple[NeededSecret, str]]) -> None:
-    """Print on standard error what is in the file, what is missing, and how the values get to the hosts."""
+def _print_summary(
+    inventory: Path, path: Path, password: Path | None, found: Sequence[tuple[NeededSecret, str]]
+) -> None:
+    """Print to standard error: the number of secrets in the file, those without a value, and how to apply them."""
     if not found:
         click.echo(f"{inventory}: no host needs a secret", err=True)
         return

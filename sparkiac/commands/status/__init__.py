@@ -23,7 +23,7 @@ _NO_TREE: Final = "{path} has no generation of {hosts}: run sparkiac generate; g
 
 
 class _QueriedFleet(NamedTuple):
-    """The hosts to query, and the generation of each in the generated directory."""
+    """The hosts to query, and the generation of each host that the generated directory contains."""
 
     name: str
     path: Path
@@ -65,7 +65,7 @@ def _require_terminal(output_format: str) -> None:
 
 
 def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _QueriedFleet:
-    """Return the hosts to query, and report which of them have no generated files."""
+    """Return the hosts to query, and print a note about those without generated files."""
     from sparkiac.commands.apply.tree import generation_in
 
     plan = planned(inventory, output_format).plan

@@ -30,7 +30,7 @@ class LinkCheck(NamedTuple):
 
 def of_host(host: HostPlan, read: HostPorts) -> Iterator[LinkCheck]:
     """Check each link of a host, and the limit on locked memory."""
-    known = read.halves
+    known = read.interfaces
     for link in host.links:
         yield from _link(host.name, link, known)
         if link.twin is not None:

@@ -128,7 +128,7 @@ def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float | str:
 
 def _rdma(end: End, read: Mapping[str, HostPorts]) -> str | None:
     """Return the options that name the RDMA device of an end and its GID."""
-    port = read[end.host.name].halves.get(end.link.interface)
+    port = read[end.host.name].interfaces.get(end.link.interface)
     index = None if port is None else gid_index(port, end.link.address)
     return None if port is None or port.hca is None or index is None else f"--ib-dev {port.hca} --gid-index {index}"
 

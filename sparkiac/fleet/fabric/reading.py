@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Links = tuple[FabricLink, ...]
 
 _TIMEOUT_S: Final = 120
-"""Up to four ports are queried for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
+"""Time limit for one host. Each of up to four ports listens 3 s for its neighbours, and nvidia-smi may be slow."""
 
 
 class RdmaInterface(ReportedFacts):
@@ -57,10 +57,10 @@ class HostPorts(ReportedFacts):
     unknown: dict[Text, Text]
 
     @property
-    def halves(self) -> dict[str, RdmaInterface]:
-        """Return interface → its PCIe device."""
+    def interfaces(self) -> dict[str, RdmaInterface]:
+        """Return the interfaces of all ports, by name."""
         both = ((port, port.twin) for port in self.ports or ())
-        return {half.interface: half for pair in both for half in pair if half is not None}
+        return {each.interface: each for pair in both for each in pair if each is not None}
 
 
 def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | HostFailure]:

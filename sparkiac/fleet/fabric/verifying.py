@@ -35,5 +35,5 @@ def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[l
 
 def _mtu(end: End, read: Mapping[str, HostPorts]) -> int | None:
     """Return the stated MTU of a link, otherwise that of the interface."""
-    port = read[end.host.name].halves.get(end.link.interface)
+    port = read[end.host.name].interfaces.get(end.link.interface)
     return end.link.mtu or (port.mtu if port else None)
