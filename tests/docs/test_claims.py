@@ -80,6 +80,17 @@ COMPARED: Final = {
         "tests/builds/test_checkout.py::test_the_commit_and_its_picks_are_what_is_built",
     ),
     "starts models on demand": ("tests/host/test_switch_turns.py::test_units_of_two_turns_never_run_together",),
+    "one address for many models": (),
+    "web interface": (
+        "tests/commands/test_plan_formats.py::test_the_page_goes_to_standard_output_and_findings_to_the_other_one",
+    ),
+    "interface for other programs": ("tests/commands/test_plan_formats.py::test_json_has_the_proof_under_stable_keys",),
+    "measures RDMA and NCCL on the links": (
+        "tests/fleet/test_fabric_verify.py::test_ib_write_bw_and_nccl_measure_with_the_names_of_each_host",
+    ),
+    "published benchmarks to compare with": (),
+    "upgrades DGX OS and firmware": ("tests/e2e/test_maintenance.py::test_driver_upgrades_and_reboots",),
+    "runs on Windows": (),
     "generated files in Git, applied later": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
     "images pinned by digest": (
         "tests/lock/test_command.py::test_a_moved_tag_and_a_moved_branch_change_nothing_until_upgrade",
@@ -96,7 +107,7 @@ COMPARED: Final = {
         "tests/e2e/test_maintenance.py::test_drift_shows_an_edited_file_and_an_apply_saves_it",
     ),
 }
-"""What docs/comparison.md says sparkiac does → the tests that show it."""
+"""What docs/comparison.md says sparkiac does → the tests that show it; none where sparkiac does not have it."""
 
 
 def rows(page: str, head: str) -> list[str]:
