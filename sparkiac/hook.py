@@ -10,7 +10,7 @@ import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from sparkiac.__main__ import finish, run
+from sparkiac.console import finish, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from tests.write.faults import DELETING, WRITING, calls
 
 ROOT: Final = Path("generated/lab")

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkiac import pipeline, source
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from sparkiac.model.inventory import Inventory
 from tests.commands.looks import contents, everything
 from tests.conftest import ROOT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from tests.conftest import ROOT, is_a_test
 
 if TYPE_CHECKING:

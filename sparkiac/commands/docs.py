@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import known
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("page", required=False)
+@click.argument("page", required=False, shell_complete=completion.pages)
 @click.option("--man", is_flag=True, help="Print the manual page of this version, for man.")
 def docs(page: str | None, *, man: bool) -> int:
     """Show a PAGE of the documentation, or list the pages. No network is needed.

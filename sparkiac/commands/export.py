@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from sparkiac.characters import escaped_line
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import INVENTORY, known, planned
 
 
 @click.command()
 @INVENTORY
-@click.argument("deployment")
+@click.argument("deployment", shell_complete=completion.deployments)
 @click.option("--as", "kind", metavar="FORMAT", required=True, help="docker-run, compose, eugr or sparkrun.")
 @click.option("--output", type=click.Path(path_type=Path), help="Output file; it must not exist.")
 def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> int:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.inputs import FORMAT, known, planned
 
 
 @click.command()
-@click.argument("deployment")
+@click.argument("deployment", shell_complete=completion.deployments)
 @click.option(
     "--from", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import yaml
 
 from sparkiac import catalog, pipeline
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from tests.catalog.printed import value_of
 from tests.plan.fleets import repositories
 

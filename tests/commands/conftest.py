@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from tests.commands import fleet, small
 from tests.conftest import Outcome
 from tests.plan.fleets import LOCK, deployment

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from sparkiac import assets
-from sparkiac.__main__ import finish, run
+from sparkiac.console import finish, run
 from sparkiac.render import playbooks
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, deployment

@@ -122,5 +122,6 @@ def test_the_line_for_a_shell_on_the_page_of_the_installation_prints_its_complet
     words = {"COMP_WORDS": "sparkiac gen", "COMP_CWORD": "gen" if shell == "fish" else "1"}
     program = [sys.executable, "-c", "from sparkiac.__main__ import main; main()"]
     done = subprocess.run(program, env=environment | words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
     assert "generate" in done.stdout
     assert "check" not in done.stdout.split()

@@ -29,7 +29,7 @@ def hook(event, arguments):
     elif event in {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.link", "os.symlink", "os.utime"}:
         events.append(["write", event])
 sys.addaudithook(hook)
-from sparkiac.__main__ import run
+from sparkiac.console import run
 code = run(sys.argv[1:])
 print("\\n" + json.dumps([int(code), events]), flush=True)
 """

@@ -137,7 +137,7 @@ def test_2_for_wrong_words(cli: Cli, arguments: list[str], says: str) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["rules", "--help"], ["check", "--help"]])
 def test_help_loads_no_rule_no_catalog_and_no_terminal_library(arguments: list[str]) -> None:
-    program = "import sys; from sparkiac.__main__ import run; run(sys.argv[1:]); print(*sys.modules)"
+    program = "import sys; from sparkiac.console import run; run(sys.argv[1:]); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "click" in loaded

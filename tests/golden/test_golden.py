@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from sparkiac.write.manifest import MANIFEST
 from tests.conftest import ROOT
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOADED = """\
 import json, sys
-from sparkiac.__main__ import run
+from sparkiac.console import run
 code = run(sys.argv[1:])
 print("\\n" + json.dumps([int(code), sorted(sys.modules)]))
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from sparkiac.lock.text import HEADER
 from sparkiac.write import single
 from tests.builds.toys import LOCK, fleet, plan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import rules
-from sparkiac.__main__ import run
+from sparkiac.console import run
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule

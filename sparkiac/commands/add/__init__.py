@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.inputs import FORMAT, planned
 from sparkiac.commands.prompts import FILL
 
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("recipe")
-@click.option("--on", "on", required=True, metavar="HOST[,HOST]", help="Host or hosts that serve it, leader first.")
+@click.argument("recipe", shell_complete=completion.recipes)
+@click.option(
+    "--on",
+    "on",
+    required=True,
+    shell_complete=completion.hosts,
+    metavar="HOST[,HOST]",
+    help="Host or hosts that serve it, leader first.",
+)
 @click.option(
     "--to", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
 )

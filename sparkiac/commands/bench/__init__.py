@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, print_json
 
@@ -38,7 +39,7 @@ def bench() -> None:
 
 
 @bench.command(short_help="Measure a server; the word run may be omitted.")
-@click.argument("words", nargs=-1, metavar="[INVENTORY DEPLOYMENT] [MODE]")
+@click.argument("words", nargs=-1, metavar="[INVENTORY DEPLOYMENT] [MODE]", shell_complete=completion.bench_words)
 @click.option("--url", help="Measure the server at this URL instead of a deployment.")
 @click.option("--model", help="Served model name; default: the first one that the server lists.")
 @click.option("--prompt-tokens", type=click.IntRange(1), help="Tokens of each prompt; default: depends on the mode.")
@@ -137,7 +138,7 @@ def show(record: Path, output_format: str, *, plot: Path | None) -> int:
 
 @bench.command(short_help="Search for better options, and print them as a patch.")
 @INVENTORY
-@click.argument("deployment")
+@click.argument("deployment", shell_complete=completion.deployments)
 @click.argument("ansible", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE OPTIONS]")
 @click.option(
     "--goal",

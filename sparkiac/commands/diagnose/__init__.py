@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, print_json
 
@@ -40,7 +41,10 @@ class DiagnoseOptions(NamedTuple):
 @click.argument("logs", nargs=-1, metavar="[LOG]...", type=click.Path(allow_dash=True, path_type=Path))
 @click.option("--inventory", metavar="FILE", type=click.Path(path_type=Path), help="Inventory with the deployment.")
 @click.option(
-    "--deployment", metavar="NAME", help="Deployment that the logs belong to; without LOG, read its journals."
+    "--deployment",
+    metavar="NAME",
+    shell_complete=completion.deployments,
+    help="Deployment that the logs belong to; without LOG, read its journals.",
 )
 @click.option("--write", "writes", is_flag=True, help="Apply the printed change to the inventory.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import foreign, prompts
+from sparkiac.commands import completion, foreign, prompts
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import exit_code, printable, show
 
@@ -43,6 +43,7 @@ _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --
     "recipes",
     metavar="RECIPE",
     multiple=True,
+    shell_complete=completion.recipes,
     help="Recipe to serve, vendor/name or vendor/name#variant, on the first hosts that have none. May be repeated.",
 )
 @click.option(

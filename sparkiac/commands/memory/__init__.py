@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
@@ -20,7 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 @click.command()
 @INVENTORY
-@click.argument("deployment")
+@click.argument("deployment", shell_complete=completion.deployments)
 @click.option("--from-log", "log", metavar="FILE", type=_FILE, help="vLLM startup log; - reads standard input.")
 @click.option("--from-metrics", "page", metavar="FILE", type=_FILE, help="Page of /metrics of vLLM; - reads it.")
 @AS_JSON

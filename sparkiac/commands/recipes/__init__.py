@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, known, print_json
 from sparkiac.commands.recipes.own import own
@@ -63,7 +64,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
 
 
 @recipes.command()
-@click.argument("name", nargs=-1, required=True)
+@click.argument("name", nargs=-1, required=True, shell_complete=completion.recipes)
 @AS_JSON
 def show(name: tuple[str, ...], output_format: str) -> int:
     """Show a recipe, a variant or a fragment with its sources.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
 
@@ -34,7 +35,7 @@ def list_(output_format: str, *, severity: str | None) -> int:
 
 
 @rules.command()
-@click.argument("code")
+@click.argument("code", shell_complete=completion.rules)
 @AS_JSON
 def explain(code: str, output_format: str) -> int:
     """Explain a code: the reason, a bad and a good example, and how to waive it; for a symptom, cause and remedy.

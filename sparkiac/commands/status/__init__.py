@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json, printable
 
@@ -33,7 +34,7 @@ class _QueriedFleet(NamedTuple):
 
 @click.command()
 @INVENTORY
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completion.hosts)
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
 @click.option("--watch", is_flag=True, help="Show a live view until Ctrl-C.")
 @AS_JSON

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @INVENTORY
-@click.argument("deployment", required=False)
+@click.argument("deployment", required=False, shell_complete=completion.deployments)
 @click.option(
     "--from",
     "origin",

@@ -1,0 +1,78 @@
+"""Complete names in a shell: recipes, rules, pages, and the deployments and hosts of an inventory.
+
+Each function is a `shell_complete` of click: it gets the context with what was typed so far, and the incomplete word.
+An inventory that cannot be read completes nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import click
+
+_FOLDER: Final = Path("inventories")
+"""Where `sparkiac init` puts inventories."""
+
+
+def recipes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a recipe of the catalog."""
+    from sparkiac import catalog
+
+    return _starting(incomplete, catalog.recipe_names())
+
+
+def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the code or the name of a rule or symptom."""
+    from sparkiac.commands.rules import data, symptoms
+
+    return _starting(incomplete, (*data.names(), *symptoms.names()))
+
+
+def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a page of the documentation."""
+    from sparkiac import assets
+
+    return _starting(incomplete, (name.removesuffix(".md") for name, _ in assets.files("docs") if name.endswith(".md")))
+
+
+def deployments(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a deployment of the inventory."""
+    return _starting(incomplete, _names(ctx, "deployments"))
+
+
+def hosts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a host of the inventory, or the last one of several that commas separate."""
+    before, comma, _last = incomplete.rpartition(",")
+    return _starting(incomplete, (f"{before}{comma}{name}" for name in _names(ctx, "hosts")))
+
+
+def bench_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the inventory and then its deployment, as `sparkiac bench` takes them."""
+    if ctx.params.get("words"):
+        return _starting(incomplete, _names(ctx, "deployments"))
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _starting(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _names(ctx: click.Context, section: str) -> list[str]:
+    """Return the names in a section of the inventory that was typed, or of the only one in the usual folder."""
+    from sparkiac.source import gate
+
+    typed = ctx.params.get("inventory") or next(iter(ctx.params.get("words") or ()), None)
+    files = [Path(typed)] if typed else [each for each in _FOLDER.glob("*.yaml") if not each.match("*.lock.yaml")]
+    try:
+        raw = files[0].read_bytes() if len(files) == 1 else b""
+    except OSError:
+        return []
+    data = gate.read(raw, name="inventory")[0].data
+    found = data.get(section) if isinstance(data, dict) else None
+    return list(found) if isinstance(found, dict) else []
