@@ -212,3 +212,26 @@ def test_each_pattern_takes_linear_time(name: str) -> None:
 )
 def test_a_pattern_that_backtracks_is_found(text: str) -> None:
     assert is_slow(re.compile(text, re.MULTILINE), "search")
+
+
+def possessive(sequence: Any) -> Iterator[Any]:  # noqa: ANN401  the parser's own types
+    """Yield what the possessive repetitions and atomic groups of a pattern contain."""
+    for code, value in sequence:
+        if code is codes.ATOMIC_GROUP:
+            yield value
+        elif code in REPEATS:
+            yield from [value[2]] if code is codes.POSSESSIVE_REPEAT else possessive(value[2])
+        elif code is codes.BRANCH:
+            yield from (each for branch in value[1] for each in possessive(branch))
+        elif code is codes.SUBPATTERN:
+            yield from possessive(value[3])
+        elif code in {codes.ASSERT, codes.ASSERT_NOT}:
+            yield from possessive(value[1])
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_possessive_repetitions_are_of_single_characters(name: str) -> None:
+    """Python 3.11.2 of Debian 12 continues a possessive repetition of a group in the middle of it."""
+    tree = parser.parse(PATTERNS[name].pattern, PATTERNS[name].flags & ~re.UNICODE)
+    simple = {codes.IN, codes.LITERAL, codes.NOT_LITERAL, codes.ANY}
+    assert [each for each in possessive(tree) if len(each) != 1 or each[0][0] not in simple] == []

@@ -32,10 +32,8 @@ _BENCHY_ROW: Final = re.compile(
 _BENCHY: Final = re.compile(r"llama-benchy \(([\d.]+)\)")
 _BENCHY_LATENCY: Final = re.compile(r"\| latency mode: (\w+)")
 _BENCHY_MODEL: Final = re.compile(r"^\|\s*([\w.-]+/[\w.-]+)\s*\|\s*pp\d+", re.MULTILINE)
-_CASE: Final = re.compile(
-    r"^[ \t]*+●[ \t]++(TC-\d++)[ \t]++(\S++(?: \S++)*+)[ \t]++\S++[ \t]++(PASS|PARTIAL|FAIL)[ \t]++(\d)/(\d)",
-    re.MULTILINE,
-)
+_CASE: Final = re.compile(r"^[ \t]*+●[ \t]++(TC-\d++)[ \t]++(.*)[ \t](PASS|PARTIAL|FAIL)[ \t]++(\d)/(\d)", re.MULTILINE)
+"""The title is followed by a symbol, which is its last word here."""
 _POINTS: Final = re.compile(r"Points:\s*(\d+)/(\d+)")
 _FIGURES: Final = {
     "quality": r"Quality:\s*(\d+)/100",
@@ -142,7 +140,11 @@ def _benchy(text: str) -> BenchRecord:
 def _tool_eval(text: str) -> BenchRecord:
     """Read the output of tool-eval-bench: scenarios and scores, or its test of speculative decoding."""
     cases = tuple(
-        ToolCase(name=f"{name} {title}", passed=(state == "PASS",), fault=None if state == "PASS" else f"{got}/{most}")
+        ToolCase(
+            name=f"{name} {title.rsplit(maxsplit=1)[0]}",
+            passed=(state == "PASS",),
+            fault=None if state == "PASS" else f"{got}/{most}",
+        )
         for name, title, state, got, most in _CASE.findall(text)
     )
     reported = {

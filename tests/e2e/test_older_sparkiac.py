@@ -32,7 +32,7 @@ def older(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         pytest.skip(f"needs the commit {COMMIT} in the clone: {archived.stderr.decode().strip()}")
     checkout = tmp_path_factory.mktemp("checkout")
     with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as tree:
-        tree.extractall(checkout, filter="data")
+        tree.extractall(checkout)  # noqa: S202  an archive of ours; Python 3.11.2 has no filter
     found = Lab(bed, tmp_path_factory.mktemp("older"))
     found.write()
     with pytest.MonkeyPatch.context() as patch:

@@ -75,6 +75,8 @@ class Bench(NamedTuple):
 
 def make(folder: Path, teams: tuple[tuple[str, ...], ...] = tree.PAIR, **options: Any) -> Bench:  # noqa: ANN401
     """Build a tree and its hosts. Roles that have tests of their own, or would create a user here, are left out."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: files get the owner root")
     made = Bench(folder)
     tree.build(made.lab, checkout=CHECKOUT, teams=teams, **options)
     for role in ("host", "images", "extras", "weights"):
@@ -90,8 +92,6 @@ def make(folder: Path, teams: tuple[tuple[str, ...], ...] = tree.PAIR, **options
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    if os.geteuid() != 0:
-        pytest.skip("needs root: files get the owner root")
     return make(tmp_path)
 
 
@@ -364,8 +364,6 @@ done
 
 def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -> None:
     """It reads what the playbooks send, and computes the same name of the generation."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root: files get the owner root")
     bench = make(tmp_path, (("spark-01",),), real=True)
     (bench.lab / "bin").mkdir()
     for name, text in (("systemctl", SYSTEMCTL), ("docker", "#!/bin/sh\nexit 1\n")):

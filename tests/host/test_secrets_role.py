@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.host.plays import play
@@ -16,6 +18,8 @@ VALUE = "p\"a's $1 ${HOME} %h \\n #x: [y]"
 
 
 def test_a_value_from_a_vault_is_written_as_it_is(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root: files get the owner root")
     (tmp_path / "password").write_text("vault password\n")
     secrets = tmp_path / "secrets.yml"
     secrets.write_text(yaml.safe_dump({"sparkiac_secrets": {"key": VALUE, "other": "not of this host"}}))

@@ -20,7 +20,7 @@ def older(tmp_path: Path) -> Host:
     """Return a host that serves from files of the older version."""
     found = Host(tmp_path)
     with tarfile.open(TREE) as tree:
-        tree.extractall(tmp_path, filter="data")
+        tree.extractall(tmp_path)  # noqa: S202  an archive of ours; Python 3.11.2 has no filter
     found.units[NAME] = Unit(enabled=True)
     found.start(NAME, found.units[NAME])
     found.write("proc/sys/vm/swappiness", "1\n")

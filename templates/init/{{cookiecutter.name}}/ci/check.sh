@@ -10,6 +10,12 @@ fail() {
   failed=1
 }
 
+plan() {
+  echo '```text'
+  sparkiac plan "$1" 2>/dev/null || true
+  echo '```'
+}
+
 if ! command -v sparkiac >/dev/null; then
   fail "sparkiac is not in the PATH: pip install -r requirements.txt"
   exit 1
@@ -28,10 +34,6 @@ for inventory in inventories/*.yaml; do
     *) fail "$inventory or its lock cannot be read" ;;
   esac
   # Add the plan to the summary of the job, for reviewers.
-  {
-    echo '```text'
-    sparkiac plan "$inventory" 2>/dev/null || true
-    echo '```'
-  } >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+  if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then plan "$inventory" >>"$GITHUB_STEP_SUMMARY"; else plan "$inventory"; fi
 done
 exit "$failed"
