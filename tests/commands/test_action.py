@@ -67,7 +67,7 @@ def test_it_installs_what_the_lock_pins_and_then_its_own_checkout(tmp_path: Path
     pip = "-m pip --quiet --disable-pip-version-check install"
     assert (tmp_path / "log").read_text().splitlines() == [
         f"-m venv {tmp_path / 'temp dir'}/sparkiac",
-        f"{pip} --require-hashes --requirement {ROOT}/requirements.lock",
+        f"{pip} --require-hashes --no-deps --requirement {ROOT}/requirements.lock",
         f"{pip} --no-deps --no-build-isolation {ROOT}",
     ]
     assert "hatchling==" in (ROOT / "requirements.lock").read_text(), "the build needs it, for it is not isolated"
