@@ -90,6 +90,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
     secrets = _secrets(placed, hub if stores else None, timer)
+    headers = {hub.secret, *(promise.api_key for promise in whole.promises[name].values())}
     example = bool(resolved.lock and resolved.lock.example)
     unpinned = tuple(sorted({pin for each in placed.containers for pin in _without_pin(each, example=example)}))
     written = resolved.written.hosts[name]
@@ -104,7 +105,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
         memory_bytes=placed.memory_bytes,
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
         containers=placed.containers,
-        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned),
+        preflight=expectations(placed, stores=stores, secrets=secrets, headers=headers, unpinned=unpinned),
         programs=placed.programs,
         config_files=placed.config_files,
         start_order=whole.start_order[name],

@@ -72,6 +72,8 @@ class ExpectedSecret(NamedTuple):
 
     name: str
     mode: str
+    header: bool
+    """Whether HTTP headers carry it, as they carry API keys: then it is visible ASCII without outer spaces."""
 
 
 class RegistryLogin(NamedTuple):

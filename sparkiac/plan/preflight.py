@@ -45,9 +45,14 @@ _IDLE_SHARE: Final = 0.75
 
 
 def expectations(
-    host: PlacedHost, *, stores: tuple[ModelStore, ...], secrets: tuple[str, ...], unpinned: tuple[str, ...]
+    host: PlacedHost,
+    *,
+    stores: tuple[ModelStore, ...],
+    secrets: tuple[str, ...],
+    headers: Collection[str | None],
+    unpinned: tuple[str, ...],
 ) -> Expectations:
-    """Return the expectations for one host; None and empty values are not checked."""
+    """Return the expectations for one host; None and empty values are not checked. Headers carry some secrets."""
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
     free_gib, lowest = values.docker_free_gib, values.requires
     return Expectations(
@@ -66,7 +71,7 @@ def expectations(
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=_links(host),
         ports=_ports(host),
-        secrets=tuple(ExpectedSecret(secret, "0600") for secret in secrets),
+        secrets=tuple(ExpectedSecret(secret, "0600", secret in headers) for secret in secrets),
         logins=_logins(containers),
         store=expected_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container, stores) for container in containers},

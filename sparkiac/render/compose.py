@@ -99,9 +99,12 @@ def _joined(words: tuple[str, ...]) -> str:
 
 def export_lines(export: Export, files: dict[str, str]) -> list[str]:
     """Return shell lines that export a variable with values from secret files; an empty secret aborts the start."""
-    parts = [f"$(cat {escape.shell_word(files[name])})" if name else _NO_KEY for name in export.secrets]
-    checks = [f'test -n "{part}"' for part in dict.fromkeys(parts) if part != _NO_KEY]
-    return [*checks, f'{export.variable}="{";".join(parts)}"', f"export {export.variable}"]
+    prints = [f"cat {escape.shell_word(files[name])}" if name else f"printf {_NO_KEY}" for name in export.secrets]
+    checks = [f'test -n "$({each})"' for each in dict.fromkeys(prints) if each.startswith("cat ")]
+    # The shell removes line ends from the end of an output, so a full stop follows the last value and is removed again.
+    value = "; printf ';'; ".join(prints)
+    name = export.variable
+    return [*checks, f'{name}="$({value}; printf .)"', f'{name}="${{{name}%.}}"', f"export {name}"]
 
 
 def grace_s(stop_s: int) -> int:

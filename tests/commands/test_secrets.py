@@ -62,6 +62,12 @@ def stored(folder: Path) -> dict[str, str]:
     return values
 
 
+def store(folder: Path, text: str) -> None:
+    (folder / "secrets").mkdir(mode=0o700)
+    (folder / PATH).touch(0o600)
+    (folder / PATH).write_text(text)
+
+
 def test_values_are_stored_for_their_owner_only_and_printed_nowhere(fleet: Path, cli: Cli) -> None:
     outcome = cli("secrets", "new", "lab.yaml")
     values = stored(fleet)
@@ -93,7 +99,6 @@ def test_existing_values_are_kept_and_an_issued_one_completes_the_file(fleet: Pa
     assert cli("secrets", "new", "lab.yaml").code == 1
     values = stored(fleet) | {"hub_token": "hf_of_the_user", "of_another": "stays"}
     (fleet / PATH).write_text(json.dumps({"sparkiac_secrets": values}))
-    (fleet / PATH).chmod(0o644)
     outcome = cli("secrets", "new", "lab.yaml", "--format", "json")
     assert outcome.code == 0
     assert {each["name"]: each["state"] for each in json.loads(outcome.out)["secrets"]} == {
@@ -107,8 +112,7 @@ def test_existing_values_are_kept_and_an_issued_one_completes_the_file(fleet: Pa
 
 def test_an_empty_value_is_replaced(fleet: Path, cli: Cli) -> None:
     """The play refuses an empty secret."""
-    (fleet / "secrets").mkdir()
-    (fleet / PATH).write_text('{"sparkiac_secrets": {"vllm_key": " "}}')
+    store(fleet, '{"sparkiac_secrets": {"vllm_key": " "}}')
     cli("secrets", "new", "lab.yaml")
     assert VALUE.fullmatch(stored(fleet)["vllm_key"])
 
@@ -131,7 +135,7 @@ def test_git_ignores_the_directory(fleet: Path, cli: Cli) -> None:
 
 
 def test_a_directory_that_git_does_not_ignore_gets_no_secret(fleet: Path, cli: Cli) -> None:
-    (fleet / "secrets").mkdir()
+    (fleet / "secrets").mkdir(mode=0o700)
     (fleet / "secrets/.gitignore").write_text("*.yml\n")
     outcome = cli("secrets", "new", "lab.yaml")
     assert outcome.code == 2
@@ -172,11 +176,34 @@ def test_an_empty_password_file(fleet: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "sparkiac_secrets: {}", '{"vllm_key": "hunter22"}', '{"sparkiac_secrets": {"a": 1}}']
+    ("place", "mode", "remedy"), [("secrets", 0o755, "chmod 700 secrets"), (PATH, 0o640, f"chmod 600 {PATH}")]
 )
+def test_what_others_can_access_is_refused(fleet: Path, cli: Cli, place: str, mode: int, remedy: str) -> None:
+    before = '{"sparkiac_secrets": {}}'
+    store(fleet, before)
+    (fleet / place).chmod(mode)
+    outcome = cli("secrets", "new", "lab.yaml")
+    assert outcome.code == 2
+    assert f"other users can access {place} (mode {mode:04o}), and so its secrets: run {remedy}" in outcome.err
+    assert (fleet / PATH).read_text() == before
+    (fleet / place).chmod(mode & 0o700)
+    assert cli("secrets", "new", "lab.yaml").code == 1
+
+
+@pytest.mark.parametrize("value", ["1", "true", "null", '["a"]', r'"a\u0000b"', r'"\ud800"'])
+def test_a_value_that_is_no_text_is_refused_by_its_name(fleet: Path, cli: Cli, value: str) -> None:
+    text = f'{{"sparkiac_secrets": {{"vllm_key": "hunter22", "chat_sessions": {value}}}}}'
+    store(fleet, text)
+    outcome = cli("secrets", "new", "lab.yaml")
+    assert outcome.code == 2
+    assert "the value of chat_sessions is not UTF-8 text without NUL; correct it or remove it" in outcome.err
+    assert "hunter22" not in outcome.err
+    assert (fleet / PATH).read_text() == text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "sparkiac_secrets: {}", '{"vllm_key": "hunter22"}'])
 def test_another_file_is_not_overwritten_or_quoted(fleet: Path, cli: Cli, text: str) -> None:
-    (fleet / "secrets").mkdir()
-    (fleet / PATH).write_text(text)
+    store(fleet, text)
     outcome = cli("secrets", "new", "lab.yaml")
     assert outcome.code == 2
     assert "secrets/lab.json is not JSON of the form" in outcome.err

@@ -91,7 +91,9 @@ def test_container_is_confined_and_keeps_its_key_to_itself(lab: Lab) -> None:
         assert found["HostConfig"]["RestartPolicy"]["Name"] == "no"
         assert "@sha256:" in found["Config"]["Image"]
         assert KEY not in json.dumps(found)
-        seen = lab.bed.ssh(host, f"cat /proc/*/cmdline | tr '\\0' ' ' | grep -c {KEY[:12]}[-]", root=True, check=False)
+        seen = lab.bed.ssh(
+            host, f"cat /proc/*/cmdline | tr '\\0' ' ' | grep -c [{KEY[0]}]{KEY[1:]}", root=True, check=False
+        )
         assert seen.stdout.strip() == "0"
         assert KEY not in lab.bed.ssh(host, f"journalctl -u {UNITS[host]}", root=True).stdout
         mode = lab.bed.ssh(host, "stat -c '%a %U' /etc/sparkiac/secrets/vllm_api_key", root=True).stdout.strip()

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 HOST = "spark-01"
 UNITS = ("sparkiac-qwen36", "sparkiac-agent", "sparkiac-chat")
 """In the order in which they must start."""
-AGENT_KEY = "canary-agent-9c41-not-a-real-key"
+AGENT_KEY = 'canary-agent-9c41 {{ 1 + 1 }}{% raw %}{# $HOME ${HOME} %h "it\'s" \\n'
+"""What Ansible, systemd, Compose and a shell could read as something else."""
 SERVICES = """
 services:
   agent:
@@ -49,7 +50,7 @@ assert sys.argv[1:] == ["gateway", "run"] and os.environ["API_SERVER_ENABLED"] =
 open(os.environ["HERMES_HOME"] + "/config.yaml", "a").close()
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        known = self.headers.get("Authorization") == "Bearer " + os.environ["API_SERVER_KEY"].strip()
+        known = self.headers.get("Authorization") == "Bearer " + os.environ["API_SERVER_KEY"]
         body = {"data": [{"id": "hermes-agent"}], "home": os.environ["HOME"], "user": os.getuid()}
         self.send_response(200 if known or self.path == "/health" else 401)
         self.end_headers()
@@ -110,11 +111,14 @@ def test_the_front_end_reaches_the_model_by_name_and_the_agent_by_its_address(la
 
 def test_keys_stand_in_no_file_no_argument_and_no_unit(lab: Lab) -> None:
     for key in (KEY, AGENT_KEY):
+        # The brackets keep the command from finding its own pattern.
+        begin = f"[{key[0]}]{key[1:17]}"
         seen = lab.bed.ssh(
             HOST,
-            f"grep -rl {key} /etc/sparkiac --exclude-dir=secrets /etc/systemd /var/lib/sparkiac; "
-            f"systemctl show {' '.join(UNITS)} | grep -c {key}; docker inspect sparkiac-chat-server-1 | grep -c {key}; "
-            f"cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c {key[:14]}[-]",
+            f"grep -rl {begin} /etc/sparkiac --exclude-dir=secrets /etc/systemd /var/lib/sparkiac; "
+            f"systemctl show {' '.join(UNITS)} | grep -c {begin}; "
+            f"docker inspect sparkiac-chat-server-1 | grep -c {begin}; "
+            f"cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c {begin}",
             root=True,
             check=False,
         )

@@ -137,7 +137,7 @@ def test_secrets_are_shown_nowhere() -> None:
         task
         for path in PLAYBOOKS.glob("roles/*/tasks/*.yml")
         for task in tasks(yaml.safe_load(path.read_text()))
-        if "sparkiac_secrets[" in str(task)
+        if "sparkiac_given_secrets[" in str(task)
     ]
     assert [(task["no_log"], task["diff"]) for task in writing] == [(True, False)]
 

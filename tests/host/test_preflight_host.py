@@ -167,7 +167,7 @@ def test_an_address_of_another_host(states: States, machine: Make) -> None:
 def test_secrets(states: States, machine: Make, tmp_path: Path) -> None:
     file = tmp_path / "etc/sparkiac/secrets/key"
     host = machine(**{"etc/sparkiac/secrets/key": "x"})
-    wanted = {"secrets": [{"name": "key", "mode": "0600"}]}
+    wanted = {"secrets": [{"name": "key", "mode": "0600", "header": False}]}
     file.chmod(0o600)
     assert states(host, **wanted) == {"secret key": "ok 0600 root"}
     file.chmod(0o644)
@@ -176,18 +176,44 @@ def test_secrets(states: States, machine: Make, tmp_path: Path) -> None:
     assert states(host, **wanted) == {"secret key": "FAIL 0644 root empty or not a regular file"}
 
 
+@pytest.mark.parametrize(
+    ("value", "header", "wrong"),
+    [
+        (b"a {{ b }} \n", False, ""),
+        (b"a {{ b }} c", True, ""),
+        (b"a\n", True, " with a line end, outer spaces or other characters that no HTTP header can carry"),
+        (b" a", True, " with a line end, outer spaces or other characters that no HTTP header can carry"),
+        ("\u00fc".encode(), True, " with a line end, outer spaces or other characters that no HTTP header can carry"),
+        (b"a\0b", False, " with a NUL character, which no environment variable can contain"),
+        (b"\xff", False, " not UTF-8 text"),
+    ],
+)
+def test_the_value_of_a_secret(  # noqa: PLR0913
+    states: States, machine: Make, tmp_path: Path, *, value: bytes, header: bool, wrong: str
+) -> None:
+    host = machine(**{"etc/sparkiac/secrets/key": ""})
+    file = tmp_path / "etc/sparkiac/secrets/key"
+    file.write_bytes(value)
+    file.chmod(0o600)
+    state = "FAIL" if wrong else "ok"
+    wanted = [{"name": "key", "mode": "0600", "header": header}]
+    assert states(host, secrets=wanted) == {"secret key": f"{state} 0600 root{wrong}"}
+
+
 def test_a_secret_of_somebody_else(states: States, machine: Make, tmp_path: Path) -> None:
     host = machine(**{"etc/sparkiac/secrets/key": "x"})
     host.root_uid = os.getuid() + 1
     (tmp_path / "etc/sparkiac/secrets/key").chmod(0o600)
-    assert states(host, secrets=[{"name": "key", "mode": "0600"}]) == {"secret key": f"FAIL 0600 uid {os.getuid()}"}
+    assert states(host, secrets=[{"name": "key", "mode": "0600", "header": False}]) == {
+        "secret key": f"FAIL 0600 uid {os.getuid()}"
+    }
 
 
 def test_a_missing_secret_unless_it_is_provided(states: States, machine: Make) -> None:
     host = machine()
-    assert "No such file" in states(host, secrets=[{"name": "key", "mode": "0600"}])["secrets"]
+    assert "No such file" in states(host, secrets=[{"name": "key", "mode": "0600", "header": False}])["secrets"]
     host.provided_secrets = ("key",)
-    assert states(host, secrets=[{"name": "key", "mode": "0600"}]) == {"secret key": "ok provided"}
+    assert states(host, secrets=[{"name": "key", "mode": "0600", "header": False}]) == {"secret key": "ok provided"}
 
 
 @pytest.mark.parametrize("hub", ["", "hub/"])
@@ -223,7 +249,7 @@ def test_every_failure_says_what_to_do(preflight: ModuleType, machine: Make) -> 
         "architecture": "x",
         "driver": "1",
         "versions": {"docker": "1"},
-        "secrets": [{"name": "k", "mode": "0600"}],
+        "secrets": [{"name": "k", "mode": "0600", "header": False}],
     }
     assert all(line.hint for line in preflight.check_host(complete(preflight.EXPECTED, wanted), machine()))
 
@@ -233,11 +259,13 @@ def run(scripts: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command(preflight: ModuleType, scripts: Path) -> None:
-    wanted = complete(preflight.EXPECTED, {"architecture": "vax", "secrets": [{"name": "a", "mode": "0600"}]})
+    wanted = complete(
+        preflight.EXPECTED, {"architecture": "vax", "secrets": [{"name": "a", "mode": "0600", "header": False}]}
+    )
     done = run(scripts, "--expect-json", json.dumps(wanted))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].split()[:3] == ["FAIL", "HST009", "architecture:"]
-    wanted = complete(preflight.EXPECTED, {"host": "h", "secrets": [{"name": "b", "mode": "0600"}]})
+    wanted = complete(preflight.EXPECTED, {"host": "h", "secrets": [{"name": "b", "mode": "0600", "header": False}]})
     done = run(scripts, "--json", "--provided-secrets", "a,b", "--expect-json", json.dumps(wanted))
     assert done.returncode == 0
     [found] = json.loads(done.stdout)["checks"]

@@ -56,6 +56,8 @@ def bench(tmp_path: Path) -> Bench:
     (tmp_path / "bin/nvidia-smi").chmod(0o755)
     written = {"hosts": "all", "gather_facts": False, "any_errors_fatal": True}
     written |= {"vars": {"sparkiac": {"host": "{{ inventory_hostname }}"}}}
+    written |= {"vars_files": [str(ROOT / "playbooks/vars/main.yml")]}
+    (tmp_path / "playbooks/lookup_plugins").symlink_to(ROOT / "playbooks/lookup_plugins")
     written |= {"roles": [{"role": str(ROOT / "playbooks/roles/preflight")}]}
     (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     made = Bench(tmp_path)
@@ -87,7 +89,7 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
         "here",
         architecture="vax",
         driver="590",
-        secrets=[{"name": "key", "mode": "0600"}],
+        secrets=[{"name": "key", "mode": "0600", "header": False}],
         store=bench.stage("here", "abc"),
     )
     code, said = bench.apply("-e", '{"sparkiac_secrets": {"key": "x"}}')
@@ -98,6 +100,16 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
     assert "key:" not in said, "what is well is not shown"
     assert "Traceback" not in said
     assert set(re.findall(r"Python (\d+\.\d+)", log.read_text())) == {"3.8"}
+
+
+@pytest.mark.parametrize("key", ["hunter2\n", " hunter2", "hunter\u00fc"])
+def test_an_api_key_that_no_header_can_carry_is_refused_by_its_name(bench: Bench, key: str) -> None:
+    bench.expect("here", secrets=[{"name": "key", "mode": "0600", "header": True}])
+    passed = {"sparkiac_secrets": {"key": key, "other": key}}
+    code, said = bench.apply("-e", json.dumps(passed))
+    assert code == 2
+    assert "no HTTP header can carry these API keys: key; remove line ends" in said
+    assert "hunter" not in said
 
 
 def test_one_host_that_fails_stops_the_other(bench: Bench) -> None:

@@ -1,7 +1,8 @@
-"""Secrets from a vault reach their files unchanged, by Ansible on this machine."""
+"""Secrets reach their files unchanged and are never evaluated, by Ansible on this machine."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,31 +11,83 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.host.plays import play
+from tests.host.plays import Played, play
 
-TASKS = Path(__file__).parents[2] / "playbooks/roles/secrets/tasks/main.yml"
-VALUE = "p\"a's $1 ${HOME} %h \\n #x: [y]"
-"""What YAML, a shell, systemd and Compose could read as something else."""
+PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
+VALUES = {
+    "quotes": "p\"a's $1 ${HOME} %h \\n #x: [y]",
+    "expression": "{{ lookup('pipe', 'touch evaluated; echo y') }}",
+    "statement": "{% if true %}a",
+    "comment": "{# b",
+    "inside": "a {{ inventory_hostname }} b",
+    "tag": "!unsafe a",
+    "vault": "$ANSIBLE_VAULT;1.1;AES256",
+    "lines": "\n a\r\n\tb \n\n",
+    "number": "0123",
+    "boolean": "yes",
+    "yaml": "{a: 1}",
+    "beyond": "\u00fc \u2028 \U0001f511 \x1b[31m \x7f",
+}
+"""What Ansible, YAML, a shell, systemd and Compose could read as something else."""
 
 
-def test_a_value_from_a_vault_is_written_as_it_is(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a play of the role, which reads the variables as the playbooks do."""
     if os.geteuid() != 0:
         pytest.skip("needs root: files get the owner root")
-    (tmp_path / "password").write_text("vault password\n")
-    secrets = tmp_path / "secrets.yml"
-    secrets.write_text(yaml.safe_dump({"sparkiac_secrets": {"key": VALUE, "other": "not of this host"}}))
-    vault = [Path(sys.executable).with_name("ansible-vault"), "encrypt", "--vault-password-file", "password", secrets]
-    subprocess.run(vault, cwd=tmp_path, capture_output=True, check=True)
-    assert secrets.read_text().startswith("$ANSIBLE_VAULT;")
-    variables = {"sparkiac": {"secrets": ["key"]}, "sparkiac_at": str(tmp_path / "host")}
-    tasks = yaml.safe_load(TASKS.read_text())
-    written = {"hosts": "all", "gather_facts": False, "vars": variables, "tasks": tasks}
+    (tmp_path / "lookup_plugins").symlink_to(PLAYBOOKS / "lookup_plugins")
+    variables = {"sparkiac": {"secrets": list(VALUES)}}
+    written = {"hosts": "all", "gather_facts": False, "vars": variables}
+    written |= {"vars_files": [str(PLAYBOOKS / "vars/main.yml")], "roles": [str(PLAYBOOKS / "roles/secrets")]}
     (tmp_path / "play.yml").write_text(yaml.safe_dump([written], sort_keys=False))
-    words = ("-e", "@secrets.yml", "--vault-password-file", "password")
-    code, changed, said = play(tmp_path, *words)
-    assert (code, changed) == (0, {"here": 2}), said
-    folder = tmp_path / "host/etc/sparkiac/secrets"
-    assert [path.name for path in folder.iterdir()] == ["key"]
-    assert (folder / "key").read_text() == VALUE
-    assert VALUE not in said
-    assert play(tmp_path, *words)[:2] == (0, {"here": 0})
+    return tmp_path
+
+
+def pass_secrets(folder: Path, text: str, *words: str) -> Played:
+    (folder / "secrets.yml").write_text(text)
+    return play(folder, "-e", "@secrets.yml", "-e", f"sparkiac_root={folder}/host", *words)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml", "vault"])
+def test_each_value_is_written_as_it_is(folder: Path, form: str) -> None:
+    passed = {"sparkiac_secrets": VALUES | {"other": "not of this host"}}
+    (folder / "password").write_text("vault password\n")
+    secrets = folder / "given"
+    secrets.write_text(json.dumps(passed) if form == "json" else yaml.safe_dump(passed))
+    words = []
+    if form == "vault":
+        words = ["--vault-password-file", "password"]
+        program = Path(sys.executable).with_name("ansible-vault")
+        subprocess.run([program, "encrypt", *words, secrets], cwd=folder, capture_output=True, check=True)
+    done = pass_secrets(folder, secrets.read_text(), *words)
+    assert (done.code, done.changed) == (0, {"here": 2}), done.said
+    place = folder / "host/etc/sparkiac/secrets"
+    assert {path.name: path.read_bytes().decode() for path in place.iterdir()} == VALUES
+    assert {path.stat().st_mode & 0o777 for path in place.iterdir()} == {0o600}
+    assert VALUES["quotes"] not in done.said
+    assert not (folder / "evaluated").exists()
+    assert pass_secrets(folder, secrets.read_text(), *words)[:2] == (0, {"here": 0})
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("7", "the secret quotes is not text: put its value in quotes"),
+        ("[hunter22]", "the secret quotes is not text: put its value in quotes"),
+        (r'"hunter22\0"', "the secret quotes contains a NUL character, which no environment variable can contain"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_its_name(folder: Path, value: str, sentence: str) -> None:
+    done = pass_secrets(folder, f"sparkiac_secrets: {{quotes: {value}}}")
+    assert done.code != 0
+    assert sentence in done.sentence
+    assert "hunter22" not in done.said
+    assert not (folder / "host/etc/sparkiac/secrets/quotes").exists()
+
+
+def test_another_form_is_named(folder: Path) -> None:
+    done = pass_secrets(folder, 'sparkiac_secrets: \'{{ lookup("pipe", "touch evaluated") }}\'')
+    assert done.code != 0
+    assert "sparkiac_secrets must be a mapping of names to values, sparkiac_secrets: {NAME: VALUE}" in done.sentence
+    assert not (folder / "evaluated").exists()

@@ -111,7 +111,7 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
         {"address": "192.168.1.11", "port": port, "unit": unit}
         for unit, port in (("sparkiac-asr", 8765), ("sparkiac-chat", 8001), ("sparkiac-code", 8002))
     ]
-    assert wanted["secrets"] == [{"name": "team_key", "mode": "0600"}]
+    assert wanted["secrets"] == [{"name": "team_key", "mode": "0600", "header": True}]
     models = ["models--example--code", f"models--example--model@{COMMIT}"]
     unknown: dict[str, object] = {"gated": [], "not_before": {}, "compared": {}}
     assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]

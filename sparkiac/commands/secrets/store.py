@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
+import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -63,11 +65,21 @@ def _prepare(path: Path) -> None:
             message = f"{place} must be a {kind}: move what is there to another place"
             raise click.UsageError(message)
     path.parent.mkdir(mode=0o700, exist_ok=True)
+    for place in (path.parent, path):
+        _require_private(place)
     ignore = path.with_name(".gitignore")
     if not ignore.exists():
         write.replace(ignore, f"{_IGNORE}\n".encode())
     if _IGNORE not in ignore.read_text(encoding="utf-8", errors="replace").splitlines():
         message = f"{ignore} does not ignore all files, so secrets could be committed: add a line with only {_IGNORE}"
+        raise click.UsageError(message)
+
+
+def _require_private(path: Path) -> None:
+    """Refuse a file or directory of secrets that other users of this machine can read or change."""
+    if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        kept = f"{mode & 0o700:o}"
+        message = f"other users can access {path} (mode {mode:04o}), and so its secrets: run chmod {kept} {path}"
         raise click.UsageError(message)
 
 
@@ -83,7 +95,10 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
     except ValueError:
         data = None
     values = data.get(_KEY) if isinstance(data, dict) and data.keys() == {_KEY} else None
-    if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
+    if isinstance(values, dict) and (wrong := [name for name, value in values.items() if not _is_text(value)]):
+        message = f"{path}: the value of {', '.join(wrong)} is not UTF-8 text without NUL; correct it or remove it"
+        raise click.UsageError(message)
+    if not isinstance(values, dict):
         message = f"{path} is not {_FORM}; correct it or move it away"
         raise click.UsageError(message)
     return values
@@ -92,3 +107,10 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
 def _text(values: Mapping[str, str], password: Path | None) -> bytes:
     text = f"{json.dumps({_KEY: values}, indent=1, sort_keys=True)}\n".encode()
     return text if password is None else vault.encrypted(text, password)
+
+
+def _is_text(value: object) -> bool:
+    """Return whether a value can be an environment variable."""
+    with suppress(UnicodeEncodeError):
+        return isinstance(value, str) and "\0" not in value and value.encode() is not None
+    return False

@@ -27,7 +27,8 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     if wanted["cache"]:  # /var/cache may be deleted at any time
         host.path(wanted["cache"]).mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in wanted["secrets"]:
-        yield from run_check("secrets", preflight_needs.CHECKS["secrets"], {"name": name, "mode": "0600"}, host)
+        expected = {"name": name, "mode": "0600", "header": False}  # preflight has checked the keys of headers
+        yield from run_check("secrets", preflight_needs.CHECKS["secrets"], expected, host)
     for path in wanted["files"]:
         there = host.path(path).is_file()
         yield compare(there, "extra file", "present" if there else "missing", path, code="HST014")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import socket
 import stat
 import time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 COMMIT = 40  # hexadecimal digits of a commit
+HEADER = re.compile("[!-~]([ -~]*[!-~])?")  # an API key that an HTTP header carries unchanged
 
 
 def check_disk(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
@@ -60,11 +62,27 @@ def check_secret(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResul
     if wanted["name"] in host.provided_secrets:
         yield CheckResult("ok", label, "provided", mode)
         return
-    status = host.path(f"/etc/sparkiac/secrets/{wanted['name']}").lstat()
+    path = host.path(f"/etc/sparkiac/secrets/{wanted['name']}")
+    status = path.lstat()
     owner = "root" if status.st_uid == host.root_uid else f"uid {status.st_uid}"
     kind = "" if stat.S_ISREG(status.st_mode) and status.st_size else " empty or not a regular file"
-    found = f"{stat.S_IMODE(status.st_mode):04o} {owner}{kind}"
+    found = (
+        f"{stat.S_IMODE(status.st_mode):04o} {owner}{kind or wrong_value(path.read_bytes(), header=wanted['header'])}"
+    )
     yield compare(found == mode, label, found, mode)
+
+
+def wrong_value(value: bytes, *, header: bool) -> str:
+    """Return what is wrong with the value of a secret, or an empty text; no message contains the value."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return " not UTF-8 text"
+    if "\0" in text:
+        return " with a NUL character, which no environment variable can contain"
+    if header and not HEADER.fullmatch(text):
+        return " with a line end, outer spaces or other characters that no HTTP header can carry"
+    return ""
 
 
 def check_login(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResult]:
@@ -156,7 +174,7 @@ def revision(what: str, place: Path) -> CheckResult:
 EXPECTED = {
     "disk": [{"path": str, "free_bytes": int}],
     "ports": [{"address": str, "port": int, "unit": str}],
-    "secrets": [{"name": str, "mode": str}],
+    "secrets": [{"name": str, "mode": str, "header": bool}],
     "logins": [{"registry": str, "image": str}],
     "store": [{"path": str, "models": [str], "gated": [str], "not_before": {str: str}, "compared": {str: [str]}}],
 }
