@@ -89,8 +89,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
-    secrets = _secrets(placed, hub if stores else None, timer)
-    headers = {hub.secret, *(promise.api_key for promise in whole.promises[name].values())}
+    secrets = _secrets(placed, hub.secret if stores else None, timer, whole.promises[name])
     example = bool(resolved.lock and resolved.lock.example)
     unpinned = tuple(sorted({pin for each in placed.containers for pin in _without_pin(each, example=example)}))
     written = resolved.written.hosts[name]
@@ -105,7 +104,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
         memory_bytes=placed.memory_bytes,
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
         containers=placed.containers,
-        preflight=expectations(placed, stores=stores, secrets=secrets, headers=headers, unpinned=unpinned),
+        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned),
         programs=placed.programs,
         config_files=placed.config_files,
         start_order=whole.start_order[name],
@@ -114,7 +113,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
         links=links_of(values),
         ethernets=ethernets(values),
         stores=stores,
-        secrets=secrets,
+        secrets=tuple(secrets),
         reserve_bytes=stated_bytes(values.reserve_gib),
         budget=proof.host_budget(placed, proofs),
         proofs=proofs,
@@ -138,10 +137,13 @@ def _turns(
     )
 
 
-def _secrets(placed: placement.PlacedHost, hub: HubEndpoint | None, timer: PlannedFleetTimer | None) -> tuple[str, ...]:
-    """Return the secrets that must exist on a host, sorted."""
-    token = {hub.secret} if hub and hub.secret else set()
-    return tuple(sorted({*secrets_of(placed.units), *token, *(timer.secrets if timer else ())}))
+def _secrets(
+    placed: placement.PlacedHost, token: str | None, timer: PlannedFleetTimer | None, promises: Mapping[str, Promise]
+) -> dict[str, bool]:
+    """Return the secrets that must exist on a host, sorted, and whether HTTP headers carry them."""
+    headers = {token, *(promise.api_key for promise in promises.values())}
+    names = {*secrets_of(placed.units), *((token,) if token else ()), *(timer.secrets if timer else ())}
+    return {name: name in headers for name in sorted(names)}
 
 
 def _promises(placed: placement.PlacedHost, proofs: Mapping[str, Proof]) -> dict[str, Promise]:

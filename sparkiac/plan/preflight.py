@@ -26,7 +26,7 @@ from sparkiac.plan.contract_units import NodeWeights
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import Program
@@ -45,14 +45,9 @@ _IDLE_SHARE: Final = 0.75
 
 
 def expectations(
-    host: PlacedHost,
-    *,
-    stores: tuple[ModelStore, ...],
-    secrets: tuple[str, ...],
-    headers: Collection[str | None],
-    unpinned: tuple[str, ...],
+    host: PlacedHost, *, stores: tuple[ModelStore, ...], secrets: Mapping[str, bool], unpinned: tuple[str, ...]
 ) -> Expectations:
-    """Return the expectations for one host; None and empty values are not checked. Headers carry some secrets."""
+    """Return the expectations for one host; None and empty values are not checked."""
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
     free_gib, lowest = values.docker_free_gib, values.requires
     return Expectations(
@@ -71,7 +66,7 @@ def expectations(
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=_links(host),
         ports=_ports(host),
-        secrets=tuple(ExpectedSecret(secret, "0600", secret in headers) for secret in secrets),
+        secrets=tuple(ExpectedSecret(name, "0600", header) for name, header in secrets.items()),
         logins=_logins(containers),
         store=expected_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container, stores) for container in containers},

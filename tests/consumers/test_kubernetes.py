@@ -263,7 +263,7 @@ def test_a_worker_reads_the_variables_of_its_node_and_the_key(tmp_path: Path) ->
     """Run the start command of a worker, with the paths of its volumes replaced."""
     tree = pipeline.render_kubernetes(plan_of(ROOT / "tests/golden/ring/inventory.yaml")).artifacts
     written(tree, tmp_path)
-    (tmp_path / "vllm_api_key").write_text("s3cret\n")
+    (tmp_path / "vllm_api_key").write_text("s3cret $a\n")
     server = kubelet.server(kubelet.pods(kubelet.objects(tree), "big")[1])
     shell, flag, script, name, *_ = (kubelet.expanded(word, {}) for word in server["command"])
     script = script.replace("/run/sparkiac/nodes", str(tmp_path / "big/nodes")).replace("/run/secrets", str(tmp_path))
@@ -277,4 +277,4 @@ def test_a_worker_reads_the_variables_of_its_node_and_the_key(tmp_path: Path) ->
     )
     env, words = json.loads(done.stdout)
     assert words == ["a $b"]
-    assert (env["VLLM_HOST_IP"], env["VLLM_API_KEY"]) == ("192.168.1.13", "s3cret")
+    assert (env["VLLM_HOST_IP"], env["VLLM_API_KEY"]) == ("192.168.1.13", "s3cret $a\n")

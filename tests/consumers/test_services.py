@@ -86,9 +86,9 @@ def start(folder: Path, **secrets: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_agent_gets_its_keys_in_its_environment_alone(tmp_path: Path) -> None:
-    done = start(tmp_path, hermes_key="first $key\n", vllm_api_key="second;'key'\"\n")
+    done = start(tmp_path, hermes_key="first $key ", vllm_api_key="second;'key'\"")
     said, command = done.stdout.split("\n", 1)
-    assert (done.returncode, said) == (0, "first $key|second;'key'\"|gateway run")
+    assert (done.returncode, said) == (0, "first $key |second;'key'\"|gateway run")
     assert "key" not in command.replace(str(tmp_path), "")
 
 
