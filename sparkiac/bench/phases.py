@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import Final, NamedTuple
 
+from sparkiac.memory import startup
 from sparkiac.model.bench import Phase
 
 _TIME: Final = re.compile(r"\b(?:INFO|WARNING|DEBUG|ERROR) (\d\d-\d\d \d\d:\d\d:\d\d) ")
 _LEAP_YEAR: Final = 2024
 """The log has no year: 29 February must be valid."""
-_FIRST: Final = "non-default args"
 _ENGINE: Final = "Initializing a V1 LLM engine"
 _LOADED: Final = re.compile(r"(?:Model loading|Loading weights) took ")
 _INITIALISED: Final = re.compile(r"init engine \([^)]*\) took ")
@@ -36,7 +35,7 @@ class _Marks(NamedTuple):
 
 def phases(log: str) -> tuple[Phase, ...]:
     """Return the phases of the last complete start of a log; empty if there is none."""
-    lines = _last_start(log.splitlines())
+    lines = startup.last_start(log, reached=_INITIALISED.pattern).splitlines()
     marks = _marks(lines)
     if marks is None:
         return ()
@@ -53,13 +52,6 @@ def phases(log: str) -> tuple[Phase, ...]:
         ("API server", _seconds(marks.initialised, marks.ready)),
     )
     return tuple(Phase(name=name, seconds=round(seconds, 2)) for name, seconds in found)
-
-
-def _last_start(lines: list[str]) -> list[str]:
-    """Return the lines of the last start that reached the end of its initialisation."""
-    begins = [place for place, line in enumerate(lines) if _FIRST in line]
-    starts = [lines[begin:end] for begin, end in pairwise([*begins, len(lines)])]
-    return next((start for start in reversed(starts) if any(_INITIALISED.search(line) for line in start)), [])
 
 
 def _marks(lines: list[str]) -> _Marks | None:

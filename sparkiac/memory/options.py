@@ -104,6 +104,14 @@ def default_utilization(release: tuple[int, ...]) -> float:
     return 0.9 if release < _HIGHER_UTILIZATION else 0.92
 
 
+def whole(value: object) -> int | None:
+    """Return a count that vLLM accepts; the units k, m, g are powers of 1,000 and K, M, G powers of 1,024."""
+    found = _HUMAN.fullmatch(str(value)) if isinstance(value, (int, str)) else None
+    if found is None:
+        return None
+    return int(found[1]) * _UNITS[found[2]] if "." not in found[1] else int(float(found[1]) * _UNITS[found[2]])
+
+
 def read(
     given: Mapping[str, object], *, release: tuple[int, ...], gpu_bytes: int | None = None
 ) -> ServerOptions | Unknown:
@@ -157,15 +165,12 @@ class _OptionReader:
         self.wrong: list[str] = []
 
     def optional(self, name: str) -> int | None:
-        """Return a count; the units k, m, g are powers of 1,000 and K, M, G powers of 1,024."""
+        """Return a count."""
         value = self.given.get(name)
-        if value is None:
-            return None
-        found = _HUMAN.fullmatch(str(value)) if isinstance(value, (int, str)) else None
-        if found is None or isinstance(value, bool) or not float(found[1]):
+        found = whole(value)
+        if value is not None and not found:
             self.wrong.append(name)
-            return None
-        return int(found[1]) * _UNITS[found[2]] if "." not in found[1] else int(float(found[1]) * _UNITS[found[2]])
+        return found or None
 
     def count(self, name: str, default: int) -> int:
         """Return the count that an option sets, or `default` if it is not set or 0."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.catalog import metrics
 from sparkiac.memory.values import not_negative
+from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.records import Cached, RecordSource, StartRecord, Terms
 
 if TYPE_CHECKING:
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from sparkiac.model.records import Speed, StartSubject
 
 _ID: Final = 8
-_LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
+LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
 _VLLM: Final = metrics.METRICS["vllm"]
 _RESIDENT: Final = "process_resident_memory_bytes"
 
 
-def from_log(subject: StartSubject, found: Startup, *, requested_bytes: int | None, link: str) -> StartRecord:
-    """Return the record of a startup log. `requested_bytes` is the requested memory, if it is known exactly."""
+def from_log(subject: StartSubject, found: Startup, *, link: str) -> StartRecord:
+    """Return the record of a startup log."""
     return StartRecord(
         subject=subject,
         terms=Terms(
             visible_bytes=found.visible_bytes,
-            requested_bytes=requested_bytes,
+            requested_bytes=found.requested_bytes,
             weights_bytes=found.weights_bytes,
             activations_bytes=found.activations_bytes,
             non_torch_bytes=not_negative(found.runtime_bytes),
@@ -45,26 +46,28 @@ def from_log(subject: StartSubject, found: Startup, *, requested_bytes: int | No
     )
 
 
-def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord | None:
-    """Return the record of a vLLM metrics page; None for any other text."""
-    sums, caches = dict[str, float](), list[str]()
-    for name, labels, value in metrics.samples(page):
+def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
+    """Return the record of a vLLM metrics page."""
+    sums = dict[str, float]()
+    for name, _, value in metrics.samples(page):
         sums[name] = sums.get(name, 0.0) + value
-        if name == _VLLM["cache_config"].name:
-            caches.append(labels)
-    if not caches:
-        return None
-    cache = dict(_LABEL.findall(caches[0]))
+    cache = cache_labels(page) or {}
     drafted, accepted = (sums.get(_VLLM[each].name) for each in ("draft_tokens", "accepted_tokens"))
-    resident = sums.get(_RESIDENT)
+    resident = _within(sums.get(_RESIDENT), MOST_BYTES)
     return StartRecord(
         subject=subject,
         terms=Terms(host_bytes=None if resident is None else round(resident)),
         cached=Cached(blocks=_count(cache.get("num_gpu_blocks")), block_tokens=_count(cache.get("block_size"))),
-        acceptance=accepted / drafted if drafted and accepted is not None else None,
+        acceptance=_within(accepted / drafted, 1.0) if drafted and accepted is not None else None,
         source=RecordSource(grade="metrics", link=link),
         notes=("host_bytes is the API server alone",) if resident is not None else (),
     )
+
+
+def cache_labels(page: str) -> dict[str, str] | None:
+    """Return the facts about the KV cache of a vLLM metrics page; None for any other text."""
+    found = (labels for name, labels, _ in metrics.samples(page) if name == _VLLM["cache_config"].name)
+    return next((dict(LABEL.findall(labels)) for labels in found), None)
 
 
 def merged(before: StartRecord | None, now: StartRecord) -> StartRecord:
@@ -104,5 +107,10 @@ def _measured(speed: Speed) -> tuple[object, ...]:
     return speed.kind, speed.context, speed.concurrency, speed.note
 
 
+def _within(value: float | None, most: float) -> float | None:
+    """Return a value from 0 to `most`; None for any other one, such as NaN."""
+    return value if value is not None and 0 <= value <= most else None
+
+
 def _count(value: str | None) -> int | None:
-    return int(value) if value and value.isdigit() else None
+    return int(value) if value and re.fullmatch(r"[0-9]{1,18}", value) else None

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory import budget, startup
-from sparkiac.memory.startup import Compared, Startup
-from sparkiac.memory.values import GIB, Unknown, known_bytes
+from sparkiac.memory import budget, overhead, startup
+from sparkiac.memory.startup import Startup
+from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.model.platform import is_discrete
-from sparkiac.plan import labels
-from sparkiac.plan.numbers import count, gib
+from sparkiac.plan import labels, server_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.model.inventory import Measured
     from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import HostPlan, Plan
 
-_ROUNDED: Final = GIB // 50
-"""Tolerance when comparing two figures of a log, because each is rounded to 0.01 GiB."""
-
 SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache")
 """Names of the figures that are sizes in bytes; the others are counts."""
-ORDER: Final = (*SIZES, "tokens", "concurrency", "block size")
+
+
+class Compared(NamedTuple):
+    """One figure: predicted and measured."""
+
+    name: str
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of the prediction: 0.02 is 2 % too high."""
+        return self.predicted / self.measured - 1
 
 
 class StartupComparison(NamedTuple):
@@ -32,15 +39,14 @@ class StartupComparison(NamedTuple):
     name: str
     host: str
     compared: tuple[Compared, ...]
-    measured: Measured
     found: Startup
-    """Figures of the log."""
-    requested_bytes: int | None
-    """Memory that the server requested, exactly if the plan agrees with the log."""
+    """Figures of the log; the requested memory exactly, if the plan agrees with the log."""
     total_bytes: int | None
     """Memory of the host that CUDA reports, if the inventory has another value."""
     notes: tuple[str, ...]
     """Reasons why the comparison is not exact."""
+    refused: tuple[str, ...]
+    """Why the log is not one of a successful start of this deployment; empty if it is."""
 
 
 def servers(plan: Plan) -> dict[str, HostPlan]:
@@ -53,36 +59,15 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
         return None
-    total = _total(found, host)
-    planned = _planned(proof, found.visible_bytes if is_discrete(host.gpu) else total or host.memory_bytes)
-    requested = _requested(found.requested_bytes, planned)
-    measured = startup.calibrate(found._replace(requested_bytes=requested))
-    measured = measured.model_copy(update={"weights_bytes": _without_drafter(measured.weights_bytes, proof)})
-    rows = sorted(_compared(found, host, proof, measured), key=lambda row: ORDER.index(row.name))
-    return StartupComparison(
-        name,
-        host.name,
-        tuple(rows),
-        measured,
-        found,
-        requested,
-        total,
-        tuple(_notes(found, proof, planned, measured)),
-    )
-
-
-def _total(found: Startup, host: HostPlan) -> int | None:
-    seen = found.visible_bytes
-    if seen is None or is_discrete(host.gpu):
-        return None
-    known = host.memory_bytes
-    return None if known is not None and abs(seen - known) < _ROUNDED // 2 else seen
-
-
-def _without_drafter(loaded: int | None, proof: Proof) -> int | None:
-    """Subtract the drafter from the loaded weights: the log has one figure for both, the plan has two."""
-    drafter = next((term.size_bytes for term in proof.server.inside if term.name == "drafter"), None)
-    return loaded if loaded is None or drafter is None else max(0, loaded - drafter)
+    known, seen = host.memory_bytes, None if is_discrete(host.gpu) else found.visible_bytes
+    total = None if known and seen and abs(seen - known) < server_match.ROUNDED // 2 else seen
+    planned = _planned(proof, found.visible_bytes if is_discrete(host.gpu) else total or known)
+    found = found._replace(requested_bytes=_requested(found.requested_bytes, planned))
+    container = next(each for each in host.containers if each.name == name)
+    refused, unknown = server_match.of_log(container, host, log, found, planned)
+    rest = overhead.measured_bytes(found.requested_bytes, found.weights_bytes, found.pool_bytes)
+    rows, notes = tuple(_compared(found, host, proof, rest)), tuple(_notes(unknown, proof, rest))
+    return StartupComparison(name, host.name, rows, found, total, notes, refused)
 
 
 def _planned(proof: Proof, total: int | None) -> int | None:
@@ -97,38 +82,40 @@ def _requested(logged: int | None, planned: int | None) -> int | None:
     """Return the requested memory: the plan's exact value if the log's rounded value agrees, else the log's value."""
     if logged is None or planned is None:
         return planned if logged is None else logged
-    return planned if abs(logged - planned) <= _ROUNDED else logged
+    return planned if abs(logged - planned) <= server_match.ROUNDED else logged
 
 
-def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) -> Iterator[Compared]:
-    server = proof.server
+def _compared(found: Startup, host: HostPlan, proof: Proof, rest: int | None) -> Iterator[Compared]:
+    """Yield every figure that is predicted and measured. `rest` is the measured overhead."""
+    server, pool = proof.server, proof.server.pool.size_bytes
     if not server.inside:
         return
     cache = None if isinstance(proof.cache, Unknown) else proof.cache
-    yield from startup.compare(found._replace(weights_bytes=measured.weights_bytes), server=server, cache=cache)
     beside = [term for term in server.inside if term.name not in {"weights", "drafter"}]
+    drafter = known_bytes(term for term in server.inside if term.name == "drafter")
     graphs = next((term.size_bytes for term in server.outside if term.name == "CUDA graphs"), None)
     for name, computed, logged in (
         ("total memory", host.memory_bytes, found.visible_bytes),
-        ("overhead", known_bytes(beside), measured.overhead_bytes),
-        ("CUDA graphs", graphs, measured.graphs_bytes),
+        ("weights", server.inside[0].size_bytes, (found.weights_bytes or 0) - drafter),  # the log has one figure
+        ("overhead", known_bytes(beside), rest),
+        ("CUDA graphs", graphs, found.graphs_bytes),
+        ("KV cache", pool, found.pool_bytes),
+        ("tokens", cache.tokens(pool) if cache and pool is not None else None, found.tokens),
+        ("concurrency", cache.concurrency(pool) if cache and pool is not None else None, found.concurrency),
+        ("block size", cache.block_tokens if cache else None, found.block_tokens),
     ):
-        if computed is not None and logged:
+        if computed is not None and logged is not None and logged > 0:
             yield Compared(name, computed, logged)
 
 
-def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured) -> Iterator[str]:
+def _notes(unknown: tuple[str, ...], proof: Proof, rest: int | None) -> Iterator[str]:
+    if unknown:
+        yield f"Not in the log, and not compared with the inventory: {', '.join(unknown)}."
     if isinstance(proof.options, Unknown):
         yield f"Nothing can be compared: options are {labels.unknown(proof.options)}."
         return
     if isinstance(proof.fit, Unknown) and not proof.server.inside:
         yield f"Nothing can be compared: the memory of the server is {labels.unknown(proof.fit)}."
         return
-    context = None if isinstance(proof.cache, Unknown) else proof.cache.context
-    if found.context is not None and context is not None and found.context != context:
-        yield f"max_model_len is {count(found.context)} in the log and {count(context)} in the plan."
-    requested = found.requested_bytes
-    if requested is not None and planned is not None and abs(requested - planned) > _ROUNDED:
-        yield f"The server requested {gib(requested)} in the log and requests {gib(planned)} in the plan."
-    if measured.overhead_bytes is None:
+    if rest is None:
         yield "The log does not contain the memory used in addition to weights and KV cache."

@@ -109,7 +109,7 @@ def test_the_next_plan_has_the_measured_speed_and_names_the_record(cli: Cli, fol
 
 
 def test_memory_and_speeds_of_one_server_are_one_record(cli: Cli, folder: Path) -> None:
-    (folder / "start.log").write_text(LOG)
+    (folder / "start.log").write_text(LOG.replace("65,536", "8,192").replace("65536", "8192"))
     assert cli("memory", "lab.yaml", "chat", "--from-log", "start.log").code == 0
     before = recorded(folder)
     first = bench(cli, *SIZES)
@@ -122,11 +122,24 @@ def test_memory_and_speeds_of_one_server_are_one_record(cli: Cli, folder: Path) 
 
 
 def test_a_startup_log_that_the_bench_reads_is_in_the_plan_as_well(cli: Cli, folder: Path) -> None:
-    (folder / "start.log").write_text(PHASES + "INFO [gpu_worker.py:437] Available KV cache memory: 38.5 GiB\n")
+    given = "{'model': 'example/model', 'max_model_len': 8192, 'gpu_memory_utilization': 0.5, 'max_num_seqs': 4}"
+    log = PHASES.replace("{'model': 'x'}", given).replace("0.23.0", "0.19.0")
+    pool = "INFO [gpu_worker.py:437] Available KV cache memory: 38.5 GiB\n"
+    (folder / "start.log").write_text(log + pool)
     found = bench(cli, "startup", "--log", "start.log")
     assert found["start"] is not None
     assert recorded(folder).terms.weights_bytes == round(15.27 * (1 << 30))
     assert "38.5 GiB" in planned(cli)
+
+
+def test_a_startup_log_of_another_server_is_not_in_the_plan(cli: Cli, folder: Path) -> None:
+    (folder / "start.log").write_text(PHASES)
+    found = bench(cli, "startup", "--log", "start.log")
+    assert found["start"] is None
+    assert found["not_used"].startswith(
+        "model is x in the log and example/model in the inventory; vLLM release is 0.23.0"
+    )
+    assert list((folder / "measurements").glob("*.json")) == []
 
 
 @pytest.mark.parametrize(

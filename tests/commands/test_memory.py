@@ -15,7 +15,7 @@ from sparkiac.memory import startup
 from sparkiac.memory.budget import BEYOND_BYTES
 from sparkiac.memory.startup import Startup
 from sparkiac.model.records import StartRecord
-from tests.plan.fleets import LOCK, PAIR, deployment
+from tests.plan.fleets import COMMIT, LOCK, PAIR, deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +26,23 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 GIB: Final = 1 << 30
-LOG: Final = """\
+ARGUMENTS: Final = (
+    f"{{'model_tag': 'example/model', 'host': '0.0.0.0', 'model': 'example/model', 'revision': '{COMMIT}', "
+    "'max_model_len': 65536, 'gpu_memory_utilization': 0.5, 'max_num_seqs': 4}"
+)
+CONFIG: Final = (
+    f"model='/models/hub/models--example--model/snapshots/{COMMIT}', speculative_config=None, revision={COMMIT}, "
+    "max_seq_len=65536, quantization=None, device_config=cuda, seed=0"
+)
+LOG: Final = f"""\
+(APIServer pid=1) INFO 11-22 04:39:13 [utils.py:253] non-default args: {ARGUMENTS}
+(EngineCore pid=7) INFO 11-22 04:39:51 [core.py:105] Initializing a V1 LLM engine (v0.19.0) with config: {CONFIG}
 INFO [gpu_model_runner.py:4821] Model loading took 15.21 GiB memory and 84.123456 seconds
 INFO [gpu_worker.py:437] Available KV cache memory: 38.5 GiB
 INFO [kv_cache_utils.py:1319] GPU KV cache size: 3,364,176 tokens
 INFO [kv_cache_utils.py:1325] Maximum concurrency for 65,536 tokens per request: 51.33x
 INFO [gpu_model_runner.py:6047] Graph capturing finished in 31 secs, took 0.57 GiB
+(APIServer pid=1) INFO:     Application startup complete.
 """
 SUMMARY: Final = (
     "DEBUG [gpu_worker.py:640] Free memory on device (110.02/119.64 GiB) on startup. "
@@ -39,10 +50,16 @@ SUMMARY: Final = (
 )
 PAGE: Final = """\
 process_resident_memory_bytes 1.093152768e+09
-vllm:cache_config_info{block_size="16",num_gpu_blocks="22993"} 1.0
+vllm:num_requests_running{engine="0",model_name="example/model"} 0.0
+vllm:cache_config_info{block_size="16",gpu_memory_utilization="0.5",num_gpu_blocks="22993"} 1.0
 vllm:spec_decode_num_draft_tokens_total{engine="0"} 400.0
 vllm:spec_decode_num_accepted_tokens_total{engine="0"} 300.0
 """
+NEGATIVE: Final = (
+    "vLLM estimates the CUDA graphs at -10.3 GiB and adds that to the KV cache (vllm#44740), so the sizes are wrong; "
+    "set env: {VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS: 0} and start the server again"
+)
+IMPOSSIBLE: Final = "are impossible for a server that can use"
 TEXT: Final = deployment("set: {gpu_memory_utilization: 0.5}")
 
 
@@ -108,7 +125,9 @@ def test_a_drafter_is_loaded_with_the_weights_and_counted_once(cli: Cli, folder:
     speculative = "speculative: {method: draft_model, model: example/big, num_speculative_tokens: 3}"
     text = deployment("set: {gpu_memory_utilization: 0.5}", speculative)
     (folder / "lab.yaml").write_text(text)
-    (folder / "start.log").write_text(LOG.replace("15.21 GiB", "30.11 GiB").replace("38.5 GiB", "20.5 GiB"))
+    log = LOG.replace("15.21 GiB", "30.11 GiB").replace("38.5 GiB", "20.5 GiB")
+    drafts = "speculative_config=SpeculativeConfig(method='draft_model', model='example/big', num_spec_tokens=3)"
+    (folder / "start.log").write_text(log.replace("speculative_config=None", drafts))
     said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
     (folder / "lab.yaml").write_text(set_total(text, said))
     [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
@@ -165,7 +184,8 @@ def test_another_page_is_no_record(cli: Cli, folder: Path) -> None:
     (folder / "metrics").write_text("up 1\n")
     outcome = cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err == "metrics is no page of metrics of vLLM: it has no vllm:cache_config_info\n"
+    why = "it is no page of metrics of vLLM: it has no vllm:cache_config_info"
+    assert outcome.err == f"metrics was not recorded:\n  {why}\n"
     assert not (folder / "measurements").exists()
 
 
@@ -208,7 +228,9 @@ def test_a_log_without_a_line_that_is_understood_says_what_was_looked_for(cli: C
     (folder / "start.log").write_text("INFO: started\n")
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("start.log has no memory figures of vLLM, such as: Model loading")
+    assert outcome.err.startswith(
+        "start.log was not recorded:\n  it has no memory figures of vLLM, such as: Model loading"
+    )
     assert all(line in outcome.err for line in LOOKED_FOR)
 
 
@@ -218,32 +240,103 @@ def test_every_line_that_is_named_is_understood(line: str) -> None:
     assert startup.read(log) != Startup()
 
 
-def test_another_start_than_the_planned_one_is_told(cli: Cli, folder: Path) -> None:
-    other = LOG.replace("65,536", "131,072") + SUMMARY.replace("(0.5, 59.82", "(0.85, 101.69")
-    (folder / "start.log").write_text(other)
-    notes = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))["notes"]
-    assert notes == [
-        "max_model_len is 131,072 in the log and 65,536 in the plan.",
-        "The server requested 101.7 GiB in the log and requests 59.8 GiB in the plan.",
-    ]
+@pytest.mark.parametrize(
+    ("log", "reasons"),
+    [
+        (
+            LOG.replace("65,536", "131,072").replace("'gpu_memory_utilization': 0.5", "'gpu_memory_utilization': 0.85"),
+            (
+                "max_model_len is 131072 in the log and 65536 in the inventory",
+                "gpu_memory_utilization is 0.85 in the log and 0.5 in the inventory",
+            ),
+        ),
+        (
+            LOG.replace("INFO [gpu_worker", "Estimated CUDA graph memory: -10.33 GiB total\nINFO [gpu_worker"),
+            (NEGATIVE,),
+        ),
+        (
+            LOG.replace("38.5 GiB", "76.49 GiB"),
+            (f"weights 15.2 GiB, KV cache 76.5 GiB and CUDA graphs 0.6 GiB {IMPOSSIBLE} 59.5 GiB",),
+        ),
+        (
+            LOG.partition("(APIServer pid=1) INFO:")[0].replace(ARGUMENTS, "…") + SUMMARY.replace("59.82", "101.69"),
+            (
+                "the start failed, or the log ends too early: it has no line with Application startup complete",
+                "requested memory is 101.7 GiB in the log and 59.8 GiB in the inventory",
+            ),
+        ),
+    ],
+    ids=["configuration", "negative estimate", "impossible pool", "crash"],
+)
+def test_a_log_that_is_not_of_this_server_is_not_recorded(
+    cli: Cli, folder: Path, log: str, reasons: tuple[str, ...]
+) -> None:
+    (folder / "start.log").write_text(log)
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == "\n  ".join(("start.log was not recorded:", *reasons)) + "\n"
+    assert not (folder / "measurements").exists()
+    assert "leans on" not in cli("plan", "lab.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("example/model", "example/other", "model is example/other on the page and example/model in the inventory"),
+        ('"0.5"', '"0.85"', "gpu_memory_utilization is 0.85 on the page and 0.5 in the inventory"),
+        ("model_name", "model", "no name of a model is on the page"),
+    ],
+)
+def test_a_page_that_is_not_of_this_server_is_not_recorded(
+    cli: Cli, folder: Path, before: str, after: str, reason: str
+) -> None:
+    (folder / "metrics").write_text(PAGE.replace(before, after))
+    outcome = cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics")
+    assert (outcome.code, outcome.err) == (1, f"metrics was not recorded:\n  {reason}\n")
+    assert not (folder / "measurements").exists()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        PAGE.replace("1.093152768e+09", "NaN"),
+        PAGE.replace("1.093152768e+09", "1e400"),
+        PAGE.replace("1.093152768e+09", "-1"),
+        PAGE.replace(" 300.0", " 500.0"),
+        PAGE.replace(" 400.0", " NaN"),
+        PAGE.replace("22993", "9" * 5000),
+        PAGE.replace("22993", "\u00b2"),
+    ],
+)
+def test_a_value_that_no_server_has_is_left_out(cli: Cli, folder: Path, page: str) -> None:
+    (folder / "metrics").write_text(page)
+    assert cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics").code == 0
+    found = recorded(folder)
+    assert None in {found.terms.host_bytes, found.acceptance, found.cached.blocks}
 
 
 def test_a_log_that_tells_a_part_gives_a_part(cli: Cli, folder: Path) -> None:
-    (folder / "start.log").write_text(LOG.splitlines()[0])
+    lines = LOG.splitlines(keepends=True)
+    (folder / "start.log").write_text("".join((*lines[:3], lines[-1])))
     found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
     assert [row["name"] for row in found["compared"]] == ["weights"]
     assert recorded(folder).terms.pool_bytes is None
-    assert found["notes"] == ["The log does not contain the memory used in addition to weights and KV cache."]
+    assert found["notes"] == [
+        "Not in the log, and not compared with the inventory: max_model_len, memory of the GPU.",
+        "The log does not contain the memory used in addition to weights and KV cache.",
+    ]
 
 
 def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cli, folder: Path) -> None:
     text = deployment("set: {gpu_memory_utilization: 0.5, decode_context_parallel_size: 2}")
     (folder / "lab.yaml").write_text(text)
+    (folder / "start.log").write_text(
+        LOG.replace("'max_num_seqs'", "'decode_context_parallel_size': 2, 'max_num_seqs'")
+    )
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert outcome.code == 0
-    assert outcome.out.startswith(
-        "Nothing can be compared: options are unknown, missing:\ndecode_context_parallel_size.\n"
-    )
+    said = " ".join(outcome.out.split())
+    assert "Nothing can be compared: options are unknown, missing: decode_context_parallel_size." in said
 
 
 def test_the_log_of_a_discrete_gpu_does_not_tell_the_memory_of_the_host(cli: Cli, folder: Path) -> None:
@@ -259,7 +352,9 @@ def test_the_log_of_a_discrete_gpu_does_not_tell_the_memory_of_the_host(cli: Cli
 
 def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(PAIR)
-    (folder / "start.log").write_text(LOG + SUMMARY)
+    log = LOG.replace("example/model", "example/big").replace("example--model", "example--big")
+    options = "'tensor_parallel_size': 2, 'gpu_memory_utilization': 0.85"
+    (folder / "start.log").write_text(log.replace("'gpu_memory_utilization': 0.5", options) + SUMMARY)
     said = cli("memory", "lab.yaml", "big", "--from-log", "start.log").out
     assert "Recorded in measurements/big-" in said
     assert "below hosts.spark-02:" in said

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.memory import startup
-from sparkiac.memory.budget import server
-from sparkiac.memory.startup import Compared, Startup
-from sparkiac.memory.values import GIB, Term
-from sparkiac.model.inventory import Measured
-from tests.memory.known import GUIDE, MTP_3, QWEN, TOTAL_BYTES, laid, told
+from sparkiac.memory.startup import Startup
+from sparkiac.memory.values import GIB
 
 GUIDES_LOG = """\
 Model loading took 21.94 GiB memory ← weights (~same as llama.cpp)
@@ -71,55 +68,6 @@ def test_a_log_that_says_nothing_measures_nothing() -> None:
     assert startup.read("INFO: started") == Startup()
 
 
-def test_a_start_gives_the_overhead_of_the_next_one() -> None:
-    found = startup.calibrate(startup.read(LOG_0_19))
-    assert found.weights_bytes == round(21.94 * GIB)
-    assert found.graphs_bytes == round(0.57 * GIB)
-    assert found.overhead_bytes == round(65.8 * GIB) - round(21.94 * GIB) - round(40.5 * GIB)
-
-
-def test_what_was_requested_may_be_known_from_elsewhere() -> None:
-    found = startup.calibrate(startup.read(GUIDES_LOG)._replace(requested_bytes=round(101.33 * GIB)))
-    assert (found.overhead_bytes or 0) / GIB == pytest.approx(2.90, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    "started",
-    [
-        Startup(weights_bytes=1, pool_bytes=1),
-        Startup(requested_bytes=3, pool_bytes=1),
-        Startup(requested_bytes=3, weights_bytes=1),
-        Startup(requested_bytes=3, weights_bytes=2, pool_bytes=2),
-    ],
-)
-def test_an_overhead_that_does_not_add_up_is_unknown(started: Startup) -> None:
-    found = startup.calibrate(started)
-    assert found == Measured(weights_bytes=started.weights_bytes, pool_bytes=started.pool_bytes)
-
-
-def test_a_negative_size_of_a_log_is_unknown() -> None:
-    log = "Model loading took -1.0 GiB\nAvailable KV cache memory: -2.5 GiB\n"
-    assert startup.calibrate(startup.read(log)) == Measured()
-
-
-def test_predicted_stands_beside_measured() -> None:
-    placed = server("q", total_bytes=TOTAL_BYTES, options=told(GUIDE), weights=Term("weights", 22 * GIB, "test"))
-    layout = laid(QWEN, GUIDE, speculation=MTP_3)
-    started = startup.read(GUIDES_LOG + "Setting attention block size to 2144 tokens")
-    found = {each.name: each for each in startup.compare(started, server=placed, cache=layout)}
-    assert list(found) == ["weights", "KV cache", "tokens", "concurrency", "block size"]
-    assert found["block size"] == Compared("block size", 2144, 2144)
-    assert abs(found["KV cache"].error) < 0.03
-    assert found["weights"].error == pytest.approx(0.0027, abs=0.0001)
-
-
-def test_what_is_known_on_one_side_only_is_not_compared() -> None:
-    placed = server("q", total_bytes=None, options=told(GUIDE), weights=Term("weights", None, "test"))
-    assert startup.compare(startup.read(GUIDES_LOG), server=placed, cache=None) == ()
-    layout = laid(QWEN, GUIDE, speculation=MTP_3)
-    assert startup.compare(Startup(), server=placed, cache=layout) == ()
-
-
 def test_of_several_starts_the_last_one_counts_that_had_a_pool() -> None:
     first = "Initializing a V1 LLM engine (v0.19.0)\nModel loading took 20 GiB\nAvailable KV cache memory: 70 GiB\n"
     second = "Initializing a V1 LLM engine (v0.32.0)\nModel loading took 25 GiB\nAvailable KV cache memory: 60 GiB\n"
@@ -155,10 +103,19 @@ def test_what_stands_before_a_line_does_not_matter(prefix: str) -> None:
     assert (found.weights_bytes, found.pool_bytes) == (round(2.0513 * GIB), round(33.31 * GIB))
 
 
-def test_a_pool_that_was_less_than_nothing_is_none_to_keep() -> None:
-    read = startup.read("Available KV cache memory: -3.5 GiB\nModel loading took 90 GiB")
-    found = startup.calibrate(read._replace(requested_bytes=100 * GIB))
-    assert (found.pool_bytes, found.overhead_bytes) == (None, round(13.5 * GIB))
-    placed = server("q", total_bytes=TOTAL_BYTES, options=told(GUIDE), weights=Term("weights", 90 * GIB, "test"))
-    rows = startup.compare(Startup(pool_bytes=-GIB), server=placed, cache=None)
-    assert rows == ()
+def test_sizes_that_no_server_has_are_read_without_an_overflow() -> None:
+    found = startup.read(f"Available KV cache memory: {'9' * 400} GiB\nKV cache size: {'9' * 5000} tokens")
+    assert (found.pool_bytes, found.tokens) == (99_999 * GIB, None)
+    assert startup.read("Available KV cache memory: -3.5 GiB").pool_bytes == round(-3.5 * GIB)
+    assert startup.read("for 8 tokens per request: 1.2.3x").concurrency is None
+
+
+def test_a_negative_estimate_of_one_rank_counts() -> None:
+    log = "Estimated CUDA graph memory: 0.22 GiB total\nEstimated CUDA graph memory: -10.33 GiB total\n"
+    assert startup.read(log).graphs_estimate_bytes == round(-10.33 * GIB)
+
+
+def test_a_start_without_a_line_of_its_pool_is_found_by_its_tokens() -> None:
+    """A server with a pool of a fixed size does not print how much is available."""
+    first = "INFO non-default args: {}\nModel loading took 20 GiB\nGPU KV cache size: 100 tokens\n"
+    assert startup.read(first + first.replace("20", "25") + "INFO non-default args: {}\n").weights_bytes == 25 * GIB

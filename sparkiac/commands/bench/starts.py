@@ -113,10 +113,9 @@ def _memory(of: Deployed, log: str, link: str) -> Kept:
     from sparkiac.plan import start_records, startup_log
 
     compared = startup_log.compare_log(of.name, of.host, log)
-    if compared is None:
-        return Kept(reason="the log has no memory figures")
-    requested = compared.requested_bytes
-    return _stored(of, start_records.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
+    if compared is None or compared.refused:
+        return Kept(reason="; ".join(compared.refused) if compared else "the log has no memory figures")
+    return _stored(of, start_records.from_log(of.subject, compared.found, link=link))
 
 
 def _stored(of: Deployed, record: StartRecord) -> Kept:

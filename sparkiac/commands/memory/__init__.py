@@ -13,8 +13,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
 if TYPE_CHECKING:
-    from sparkiac.model.records import StartRecord, StartSubject
-    from sparkiac.plan.startup_log import StartupComparison
+    from sparkiac.model.records import StartRecord
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
@@ -32,11 +31,13 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     commit, platform and options that change memory stay the same. To save a log on the host:
     journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
 
-    Exit codes: 0 recorded, 1 the file has no memory figures, 2 bad input, 6 the record cannot be written.
+    Exit codes: 0 recorded, 1 not recorded: a failed start, another server, or impossible or no memory figures, 2 bad
+    input, 6 the record cannot be written.
     """
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
-    from sparkiac.plan import start_records, startup_log
+    from sparkiac.plan import server_match, startup_log
+    from sparkiac.plan.start_records import from_log, from_metrics
 
     source = _one(log, page)
     files, plan, _ = planned(inventory, output_format)
@@ -46,11 +47,14 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker
     text, name = _text(source), "standard input" if str(source) == "-" else source.name
     found = startup_log.compare_log(deployment, host, text) if log else None
-    record = _of_log(subject, found, name) if log else start_records.from_metrics(subject, text, link=name)
-    if record is None:
-        what = tables.NOTHING if log else tables.NO_METRICS
-        click.echo(f"{click.format_filename(source)} {what}", err=True)
+    refused = found.refused if found else (tables.NOTHING,)
+    if page:
+        container = next(each for each in host.containers if each.name == deployment)
+        refused, _ = server_match.of_metrics(container, text)
+    if refused:
+        click.echo("\n  ".join((f"{click.format_filename(source)} was not recorded:", *refused)), err=True)
         return Exit.FINDINGS
+    record = from_log(subject, found.found, link=name) if found else from_metrics(subject, text, link=name)
     target = _stored(inventory, deployment, record, files[0].records)
     if isinstance(target, Exit):
         return target
@@ -67,14 +71,6 @@ def _one(log: Path | None, page: Path | None) -> Path:
         message = "name one file: --from-log FILE or --from-metrics FILE"
         raise click.UsageError(message)
     return source
-
-
-def _of_log(subject: StartSubject, found: StartupComparison | None, name: str) -> StartRecord | None:
-    from sparkiac.plan import start_records
-
-    if found is None:
-        return None
-    return start_records.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
 
 
 def _stored(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path | Exit:

@@ -30,8 +30,7 @@ LOOKED_FOR: Final = (
     "Maximum concurrency for … tokens per request: …x",
 )
 """Lines of a vLLM log that are read."""
-NO_METRICS: Final = "is no page of metrics of vLLM: it has no vllm:cache_config_info"
-NOTHING: Final = f"has no memory figures of vLLM, such as: {'; '.join(LOOKED_FOR)}"
+NOTHING: Final = f"it has no memory figures of vLLM, such as: {'; '.join(LOOKED_FOR)}"
 
 
 def plain(found: StartupComparison | None, target: Path) -> dict[str, Any]:
