@@ -136,7 +136,8 @@ def _record(
         after=found.after,
         points=foreign.points if foreign else records.points_of(found.rounds),
         tools=foreign.tools if foreign else tool_calls.collected(found.calls),
-        expected=aim.expected,
         interrupted=found.interrupted,
     )
-    return record.model_copy(update={"notes": (*found.notes, *summary.warnings(record))})
+    first = next((point for point in record.points if summary.requests(point, summary.DECODE)), None)
+    expected = target.expected_at(aim.expected, summary.prompt(first)) if first else aim.expected
+    return record.model_copy(update={"expected": expected, "notes": (*found.notes, *summary.warnings(record))})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.bench import comparison, summary
@@ -55,7 +54,7 @@ def _speeds(point: PointRecord, link: str) -> Iterator[Speed]:
         return
     if summary.shows_decode(point):
         yield from _speed(point, summary.DECODE, "decode", link)
-    if _prompt(point) >= _LONG and summary.from_cache(point) <= summary.CACHED:
+    if summary.prompt(point) >= _LONG and summary.from_cache(point) <= summary.CACHED:
         yield from _speed(point, summary.PREFILL, "prefill", link)
 
 
@@ -70,18 +69,13 @@ def _speed(point: PointRecord, quantity: Quantity, kind: str, link: str) -> Iter
             "rate": _rounded(spread.median),
             "low": _rounded(min(spread.p10, spread.median * (1 - comparison.SMALLEST))),
             "high": _rounded(max(spread.p90, spread.median * (1 + comparison.SMALLEST))),
-            "context": _prompt(point),
+            "context": summary.prompt(point),
             "concurrency": point.concurrency,
             "acceptance": None if drafts is None else _share(drafts.acceptance),
             "note": None if point.kind == "filler" else point.kind,
             "source": link,
         }
     )
-
-
-def _prompt(point: PointRecord) -> int:
-    """Return the tokens of the prompts: as they were requested, because each round has a few more or fewer."""
-    return point.prompt_tokens or round(statistics.median(sample.prompt_tokens for sample in summary.samples(point)))
 
 
 def _rounded(rate: float) -> float:

@@ -72,6 +72,11 @@ def samples(point: PointRecord) -> list[Sample]:
     return [sample for each in point.rounds for sample in records.samples(each)]
 
 
+def prompt(point: PointRecord) -> int:
+    """Return the tokens of the prompts: as they were requested, because each round has a few more or fewer."""
+    return point.prompt_tokens or round(statistics.median(sample.prompt_tokens for sample in samples(point)))
+
+
 def by_round(point: PointRecord, quantity: Quantity) -> list[float]:
     """Return one value of each round: the median of its requests, which are not independent of each other."""
     found = (_of_round(each, quantity) for each in point.rounds)

@@ -123,10 +123,11 @@ def _phases(record: BenchRecord) -> BenchTable:
 def _expected(record: BenchRecord) -> BenchTable:
     first = next((point for point in record.points if point.rounds), None)
     found = summary.requests(first, summary.DECODE) if first and record.mode == "single" else None
+    context = summary.prompt(first) if first and found else None
     rows = []
     for each in record.expected:
         verdict = ""
-        if found is not None and each.low is not None and each.high is not None:
+        if found is not None and each.low is not None and each.high is not None and each.context == context:
             inside = each.low <= found.median <= each.high
             verdict = f"measured {number(found.median)}: {'inside' if inside else 'outside'}"
         rows.append((each.what, each.value, verdict, each.source))

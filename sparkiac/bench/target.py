@@ -8,6 +8,8 @@ from sparkiac.bench import client
 from sparkiac.bench.client import ApiEndpoint
 from sparkiac.fleet import probing, query, verify
 from sparkiac.fleet.query import HostFailure
+from sparkiac.memory import speed
+from sparkiac.memory.speed import Range
 from sparkiac.memory.values import Unknown
 from sparkiac.model.bench import BenchGpu, BenchHost, BenchSubject, Expected
 from sparkiac.upstream.streaming import ServerError
@@ -95,11 +97,21 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
     """Return the decode speeds of the plan, and the measurements that the sources of the recipe published."""
     proof = host.proofs.get(container.name)
     for context, found in () if proof is None or isinstance(proof.decode, Unknown) else proof.decode:
-        value = f"{found.low:.1f} to {found.high:.1f} tokens/s"
-        what = f"decode after {context} tokens"
-        yield Expected(what=what, value=value, source=f"plan: {found.source}", low=found.low, high=found.high)
+        yield _decode(context, found._replace(source=f"plan: {found.source}"))
     for each in container.server.published:
         yield Expected(what=each.what, value=each.value, source=each.source)
+
+
+def expected_at(listed: tuple[Expected, ...], context: int) -> tuple[Expected, ...]:
+    """Add the decode speed of the plan at the measured context."""
+    known = {each.context: Range(each.low or 0.0, each.high or 0.0, each.source) for each in listed if each.context}
+    found = None if context in known else speed.between(known, context)
+    return (_decode(context, found), *listed) if found else listed
+
+
+def _decode(context: int, found: Range) -> Expected:
+    value, what = f"{found.low:.1f} to {found.high:.1f} tokens/s", f"decode after {context} tokens"
+    return Expected(what=what, value=value, source=found.source, low=found.low, high=found.high, context=context)
 
 
 def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, BenchHost]:

@@ -7,6 +7,7 @@ ranges with published speeds.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
@@ -154,6 +155,17 @@ def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
         f"{pace.share[0]:.0%} to {pace.share[1]:.0%} of {machine.source}, and {1e6 * pace.layer_s[1]:.0f} to "
         f"{1e6 * pace.layer_s[0]:.0f} us for each layer",
     )
+
+
+def between(known: Mapping[int, Range], context: int) -> Range | None:
+    """Return the speed at a context from those at others: the time of a token grows linearly. None beyond the last."""
+    around = next((pair for pair in pairwise(sorted(known)) if context <= pair[1]), None)
+    if around is None:
+        return None
+    (first, last), part = (known[each] for each in around), (context - around[0]) / (around[1] - around[0])
+    low = first.low * last.low / (last.low + (first.low - last.low) * part)
+    high = first.high * last.high / (last.high + (first.high - last.high) * part)
+    return Range(low, high, first.source) if 0 < low <= high else None
 
 
 def step_bytes(weights_bytes: int, layout: Cache, *, context: int) -> int:

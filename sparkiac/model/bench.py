@@ -113,6 +113,8 @@ class Expected(Model):
     low: float | None = None
     high: float | None = None
     """Bounds of the decode speed in tokens per second, if the value is a range of the plan."""
+    context: int | None = None
+    """Tokens in the context for which the bounds are."""
 
 
 class Phase(Model):

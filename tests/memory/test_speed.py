@@ -68,6 +68,29 @@ def test_a_longer_context_is_slower() -> None:
     assert long.high < short.high
 
 
+@pytest.mark.parametrize("context", [0, 300, 1024, 30_000, 65_536])
+def test_a_speed_follows_from_those_at_two_other_contexts(context: int) -> None:
+    """The time of a step is linear in the context, so that the bounds are those of the formula."""
+    known = {each: speed.decode(READS, LAYOUT, context=each, shape=SHAPE) for each in (1024, 65_536)}
+    assert speed.between(known, context) == pytest.approx(
+        speed.decode(READS, LAYOUT, context=context, shape=SHAPE)._replace(source=known[1024].source)
+    )
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {},
+        {1000: Range(10, 20, "")},
+        {1000: Range(10, 20, ""), 4999: Range(5, 10, "")},
+        {6000: Range(10, 20, ""), 6010: Range(1, 2, "")},
+    ],
+    ids=["nothing", "one context", "beyond the last", "no positive time"],
+)
+def test_a_speed_that_does_not_follow_is_none(known: dict[int, Range]) -> None:
+    assert speed.between(known, 5000) is None
+
+
 def test_servers_that_decode_at_the_same_time_share_the_bandwidth_and_not_the_constants() -> None:
     alone, two = (speed.decode(READS, LAYOUT, context=1000, shape=SHAPE, servers=count) for count in (1, 2))
     assert alone.low / 2 < two.low < alone.low
