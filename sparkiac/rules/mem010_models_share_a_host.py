@@ -2,8 +2,9 @@
 
 Each allocates its share at start, and they slow each other down: the dual-Spark post removed its second model from both
 machines again (L111-113). The Spark guide lowers a model's share to make room for other services (L304), and an idle
-Ollama beside the model is fine (dual-Spark post L108): those are services here. If the shares add up to more than 0.90,
-the machine runs out of memory: that is an error. Models of different `turns` never run together.
+Ollama beside the model is fine (dual-Spark post L108): those are services here. If the known shares add up to more than
+0.90, the machine runs out of memory: that is an error. TensorRT-LLM's share is of the memory that is free at its start,
+so it counts as unknown. Models of different `turns` never run together.
 
 Bad:
 
@@ -70,9 +71,12 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in views(plan):
         found = [each for each in host.containers if each.kind == "deployment"]
         if len(found) > 1:
-            total = sum(part.value for each in found if (part := share(host, each)) is not None)
-            names = " and ".join(each.name for each in found)
-            message = f"{host.name} runs {names}{in_turn(host)}, which together use {total:.2f} of its memory"
-            severity = Severity.ERROR if total > _MOST else None
+            shares = {each.name: share(host, each) for each in found}
+            known = [part.value for part in shares.values() if part is not None]
+            unknown = " and ".join(name for name, part in shares.items() if part is None)
+            used = f"together use {sum(known):.2f} of its memory" if known else "use unknown shares of its memory"
+            rest = f", plus the unknown share of {unknown}" if known and unknown else ""
+            message = f"{host.name} runs {' and '.join(shares)}{in_turn(host)}, which {used}{rest}"
+            severity = Severity.ERROR if sum(known) > _MOST else None
             hint = f"move one to another host, let them take `turns`, or keep the sum of shares at {_MOST:.2f} or less"
             yield Hit(("hosts", host.name), message, hint, host=host.name, severity=severity)

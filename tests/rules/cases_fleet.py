@@ -174,6 +174,10 @@ _TEXTS: Final[dict[str, list[str]]] = {
         beside("set: {gpu_memory_utilization: 0.2}"),
         beside("set: {gpu_memory_utilization: 0.3}"),
         beside("set: {gpu_memory_utilization: null}"),
+        beside("set: {kv_cache_memory_bytes: 8G, gpu_memory_utilization: null}"),
+        beside("set: {kv_cache_memory_bytes: 8G, gpu_memory_utilization: null}").replace(
+            "{gpu_memory_utilization: 0.7}", "{kv_cache_memory_bytes: 8G, gpu_memory_utilization: null}"
+        ),
         deployment().replace(
             "deployments:", "services:\n  a: {kind: ollama, hosts: spark-01, image: x@" + ONES + "}\ndeployments:"
         ),

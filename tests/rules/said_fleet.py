@@ -52,6 +52,13 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which together use 0.90 of its memory",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which together use 1.00 of its memory",),
     ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which together use 1.60 of its memory",),
+    ("MEM010", 3): (
+        (
+            "MEM010 3:19 spark-01 runs chat and small, which together use 0.70 of its memory, "
+            "plus the unknown share of small"
+        ),
+    ),
+    ("MEM010", 4): ("MEM010 3:19 spark-01 runs chat and small, which use unknown shares of its memory",),
     ("MEM016", 0): (("MEM016 16:12 big leaves 17.9 GiB free on spark-02, but 18.2 GiB on the largest machine"),),
     ("MEM016", 1): (("MEM016 16:12 big leaves 17.9 GiB free on spark-01, but 18.2 GiB on the largest machine"),),
     ("HST005", 1): (
