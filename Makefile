@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PROGRAMS := playbooks/roles/programs/files/usr/local/lib/sparkiac
 
 .DEFAULT_GOAL := help
 .PHONY: help demo docs test test-deep lint unit lock clean
@@ -45,6 +46,8 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	# Programs of hosts find each other by their folder, so they are checked apart; all but `supervise` are Python.
+	$(BIN)/mypy --config-file= --strict --scripts-are-modules --python-version 3.10 $$(grep -L -d skip '^#!/bin/sh' $(PROGRAMS)/*)
 	$(BIN)/lint-imports
 
 # Tests start `sparkiac` a thousand times, each of which would compile the package.

@@ -105,7 +105,8 @@ class Leader(Node):
         """Wait for connections and lines, at most for so long."""
         lines = [*self.strangers, *self.workers.values()]
         self.beat(lines)
-        ready, _, _ = select.select([self.server, *lines], [], [], seconds)
+        watched: list[socket.socket | Line] = [self.server, *lines]
+        ready, _, _ = select.select(watched, [], [], seconds)
         for line in [line for line in lines if line in ready]:
             self._hear(line, line.receive())
         if self.server in ready:

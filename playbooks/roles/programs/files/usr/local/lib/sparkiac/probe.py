@@ -91,6 +91,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:
     """Return the promise and its API key."""
+    promise: dict[str, Any] | None
     if arguments.unit is None:
         given = json.loads(arguments.text or sys.stdin.read())
         promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]

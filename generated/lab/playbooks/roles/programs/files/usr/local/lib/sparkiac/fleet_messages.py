@@ -89,8 +89,7 @@ def details(change: Change, period_s: int, now: float) -> list[str]:
 
 def joined(head: str, blocks: list[str], foot: str) -> str:
     """Return the text; if it is too long, later endpoints are only named, and then only counted."""
-    for form in (lambda text: text, lambda text: text.partition("\n")[0]):
-        shown = [form(text) for text in blocks]
+    for shown in (list(blocks), [text.partition("\n")[0] for text in blocks]):
         if len(text := "\n\n".join([head, *shown, foot])) <= LONGEST:
             return text
     while len("\n".join([head, *shown])) > LONGEST - len(foot) - 40:

@@ -56,7 +56,7 @@ def check_port(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]
     yield compare(found == "free" or bool(ours), f"port {address}:{port}", found, f"free for {wanted['unit']}")
 
 
-def check_secret(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResult]:
+def check_secret(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
     """Check that a secret exists and only root can read it, or that the playbook will write it."""
     label, mode = f"secret {wanted['name']}", wanted["mode"] + " root"
     if wanted["name"] in host.provided_secrets:
@@ -66,9 +66,8 @@ def check_secret(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResul
     status = path.lstat()
     owner = "root" if status.st_uid == host.root_uid else f"uid {status.st_uid}"
     kind = "" if stat.S_ISREG(status.st_mode) and status.st_size else " empty or not a regular file"
-    found = (
-        f"{stat.S_IMODE(status.st_mode):04o} {owner}{kind or wrong_value(path.read_bytes(), header=wanted['header'])}"
-    )
+    wrong = kind or wrong_value(path.read_bytes(), header=wanted["header"])
+    found = f"{stat.S_IMODE(status.st_mode):04o} {owner}{wrong}"
     yield compare(found == mode, label, found, mode)
 
 

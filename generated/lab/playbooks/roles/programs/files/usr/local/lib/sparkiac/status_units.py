@@ -17,6 +17,8 @@ import switch_gate
 import units_host
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from units_host import LocalHost
 
 PROPERTIES = {
@@ -30,7 +32,10 @@ PROPERTIES = {
     "ActiveEnterTimestampMonotonic": "active_for_s",
 }
 """Property of systemd → key of the result. `supervise` reports the health of the container as StatusText."""
-NUMBERS = {"NRestarts": int, "ActiveEnterTimestampMonotonic": lambda value: since(int(value))}
+NUMBERS: dict[str, Callable[[str], int | None]] = {
+    "NRestarts": int,
+    "ActiveEnterTimestampMonotonic": lambda value: since(int(value)),
+}
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 US = 1_000_000
 BETWEEN_S = 1

@@ -68,7 +68,7 @@ def drain(machine: LocalHost, units: list[dict[str, Any]], within_s: int) -> lis
     began = time.monotonic()
     refused = bool(todo) and load(machine, [*_table(), *_elements("add", todo)])
     idle = {unit["name"]: 0 for unit in todo}
-    done = {}
+    done: dict[str, Drained] = {}
     while len(done) < len(todo):
         late = time.monotonic() - began >= within_s
         for unit in [unit for unit in todo if unit["name"] not in done]:

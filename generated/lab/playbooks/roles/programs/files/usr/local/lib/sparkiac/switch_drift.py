@@ -142,9 +142,9 @@ def difference(pristine: Path | None, installed: Path, name: str, secrets: list[
     if before is None or after is None:
         return "not a text file"
     # Redacted before the comparison, because a diff puts a sign before each line of a secret.
-    sides = [redacted(text, secrets).splitlines() for text in (before, after)]
-    labels = ("/dev/null" if pristine is None else f"{name} (generation)", f"{name} (this host)")
-    found = list(difflib.unified_diff(*sides, *labels, lineterm=""))
+    old, new = (redacted(text, secrets).splitlines() for text in (before, after))
+    label = "/dev/null" if pristine is None else f"{name} (generation)"
+    found = list(difflib.unified_diff(old, new, label, f"{name} (this host)", lineterm=""))
     left = len(found) - DIFF_LINES
     shown = [*found[:DIFF_LINES], f"… {left} more lines"] if left > 0 else found
     return "\n".join(shown) or "only redacted text differs"

@@ -145,8 +145,7 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
         machine.run("systemctl", "stop", "sparkiac-answer.service")
         votes = switch_vote.Coordinator(members, stop, stop_s=stop_s(new, old), back=back)
         return Switch(machine, request, new, old, votes, *turns)
-    votes = switch_vote.Member(members, stop, stop_s=stop_s(new, old))
-    return Switch(machine, request, new, old, votes, *turns)
+    return Switch(machine, request, new, old, switch_vote.Member(members, stop, stop_s=stop_s(new, old)), *turns)
 
 
 def group_units(*generations: Generation) -> list[str]:

@@ -203,7 +203,7 @@ def adopted_unit(name: str, files: list[File]) -> dict[str, Any]:
     short = name.partition("sparkiac-")[2] or name
     below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
     used = [each.path for each in files if each.path.startswith(below) or each.path.endswith("/supervise")]
-    unknown = {"secrets": [], "memory_bytes": None, "listen": None, "turns": [], "promise": None}
+    unknown: dict[str, Any] = {"secrets": [], "memory_bytes": None, "listen": None, "turns": [], "promise": None}
     return {"name": name, "files": used, "group": False, "ready_timeout_s": 0, "drain_s": 0, **unknown}
 
 
