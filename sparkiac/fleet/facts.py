@@ -143,6 +143,8 @@ class Unit(ReportedFacts):
     served: tuple[Text, ...] | None = None
     """Expected model names that the server lists."""
     wrong: WrongAnswer | None = None
+    gave_up: Text | None = None
+    """Why it failed and does not start again by itself."""
     readings: tuple[Reading, ...] | None = None
 
 

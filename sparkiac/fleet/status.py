@@ -24,9 +24,10 @@ _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
 """Marks a wrong answer in the health that `supervise` reports."""
 _READY, _RUNNING, _STARTING, _RESTING = "ready", "running", "starting", "resting"
+_FAILED, _GAVE_UP = "failed", "gave up"
 _STATES: Final = {
     "inactive": "stopped",
-    "failed": "failed",
+    "failed": _FAILED,
     "activating": _STARTING,
     "deactivating": "stopping",
     "reloading": _RUNNING,
@@ -176,6 +177,8 @@ def _state(unit: Unit) -> str:
     state = _STATES.get(unit.active or "", unit.active or "unknown")
     if unit.resting and unit.active in {"inactive", "failed"}:
         return _RESTING
+    if state == _FAILED and unit.gave_up:
+        return _GAVE_UP
     if state != _RUNNING:
         return state
     health = unit.health or ""
@@ -191,7 +194,8 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
     if facts is None:
         yield Problem(UNHEALTHY, unit.name, "the host does not have this unit", "run sparkiac apply")
         return
-    hint = f"journalctl --unit=sparkiac-{unit.name} on the host"
+    again = f"; to start it again: sudo systemctl start sparkiac-{unit.name}" if unit.state == _GAVE_UP else ""
+    hint = f"journalctl --unit=sparkiac-{unit.name} on the host{again}"
     yield Problem(UNHEALTHY, unit.name, f"{unit.state}{_reason(unit, facts)}", hint)
 
 
@@ -199,8 +203,10 @@ def _reason(unit: UnitStatus, facts: Unit) -> str:
     """Return why a unit is not ready: a failed check of its API, or the cause of its last failure."""
     if unit.state == "unhealthy":
         return f": {facts.fault or _health_output(facts)}"
+    if unit.state == _GAVE_UP:
+        return f": {facts.gave_up}"
     restart = facts.restart
-    if unit.state in {"failed", "restarting"} and restart:
+    if unit.state in {_FAILED, "restarting"} and restart:
         return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"
     return f": {_health_output(facts)}" if facts.health and unit.state == _STARTING else ""
 

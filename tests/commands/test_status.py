@@ -112,6 +112,7 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
             {"active": "failed", "restart": CRASH},
             "failed: crash (the container exited, status 1, out of memory: false)",
         ),
+        ({"active": "failed", "restart": CRASH, "gave_up": "5 starts …"}, "gave up: 5 starts …"),
         ({"active": "activating", "sub": "auto-restart", "restart": CRASH | {"detail": None}}, "restarting: crash"),
         ({"active": "activating", "sub": "start", "health": "starting x", "fault": "y"}, "starting: x"),
         ({"active": "inactive", "sub": "dead", "health": None}, "stopped"),
@@ -128,6 +129,17 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
 def test_1_for_a_unit_that_is_not_ready(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:
     fleet.answers(FIRST, host(unit("chat", **values)))
     assert as_json(cli) == (1, [f"spark-01 unhealthy: {said}"])
+
+
+def test_a_unit_that_gave_up_is_shown_with_the_command_that_starts_it(fleet: Fleet, cli: Cli) -> None:
+    """A record that a later stop left behind is not shown."""
+    reason = "6.2 GiB of memory did not come back in 5 minutes"
+    fleet.answers(FIRST, host(unit("chat", active="failed", gave_up=reason)))
+    said = " ".join(cli("status", "lab.yaml").out.split())
+    assert f"chat: gave up: {reason} journalctl --unit=sparkiac-chat on the host; to start it again:" in said
+    assert "sudo systemctl start sparkiac-chat" in said
+    fleet.answers(FIRST, host(unit("chat", active="inactive", health=None, gave_up=reason)))
+    assert as_json(cli) == (1, ["spark-01 unhealthy: stopped"])
 
 
 def test_1_for_a_unit_that_the_host_does_not_have(fleet: Fleet, cli: Cli) -> None:

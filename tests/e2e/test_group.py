@@ -263,6 +263,32 @@ def test_a_rank_that_dies_as_soon_as_it_starts_is_found_by_the_other(pair: Pair,
     print(shown, flush=True)  # noqa: T201 - shown with -s
 
 
+@pytest.mark.deep
+def test_a_rank_that_never_answers_gives_up_and_the_other_waits_for_it(pair: Pair) -> None:
+    """One command on its host brings the group back."""
+    compose, length = "/etc/sparkiac/qwen36/compose.yaml", pair.lengths()
+    breaks = f"cp -a {compose} /root/whole; sed -i s/--max-model-len=[0-9]*/--no-such-option/ {compose}"
+    pair.bed.ssh("spark-02", breaks, root=True)
+    pair.bed.ssh("spark-02", f"docker kill {container(pair, 'spark-02')}", root=True)
+    failed = f"systemctl is-failed {UNIT}"
+    wait_for(lambda: pair.bed.ssh("spark-02", failed, check=False).returncode == 0, "spark-02 to give up", timeout=600)
+    assert "gave up: 5 starts in a row never answered" in journal(pair, "spark-02")
+    waiting = "starting waiting for spark-02 to start"
+    wait_for(lambda: status_text(pair, "spark-01") == waiting, "spark-01 to wait", timeout=120)
+    assert containers(pair) == ["", ""]
+    assert pair.bed.ssh("spark-01", failed, check=False).returncode != 0
+    said = " ".join(pair.sparkiac("status", "inventories/lab.yaml").stdout.split())
+    assert "spark-02 qwen36: gave up: 5 starts in a row never answered" in said
+    assert "spark-01 qwen36: starting: waiting for spark-02 to start" in said
+    pair.bed.ssh("spark-02", f"cp -a /root/whole {compose}; systemctl start {UNIT}", root=True)
+    pair.settle()
+    assert pair.lengths() == length
+
+
+def status_text(pair: Pair, host: str) -> str:
+    return pair.bed.ssh(host, f"systemctl show --property=StatusText --value {UNIT}").stdout.strip()
+
+
 def new(pair: Pair, host: str, before: dict[str, str]) -> bool:
     return container(pair, host) not in {"", before[host]}
 

@@ -62,6 +62,7 @@ class Host(LocalHost):  # type: ignore[misc]
         for place in ("etc/systemd/system", "usr/local/lib", "var/lib", "run", "proc/sys/vm"):
             (root / place).mkdir(parents=True, exist_ok=True)
         (root / "proc/sys/vm/swappiness").write_text("60\n")
+        (root / "proc/meminfo").write_text(f"MemAvailable: {100 << 20} kB\n")
         self.name = name
         self.units: dict[str, Unit] = {}
         self.log: list[str] = []
@@ -128,7 +129,7 @@ class Host(LocalHost):  # type: ignore[misc]
                 lines = [[f"{key}={value}" for key, value in block.items()] for block in blocks]
                 lines = [list(block.values()) for block in blocks] if "--value" in argv else lines
                 return Result(0, "\n\n".join("\n".join(block) for block in lines) + "\n", "")
-            assert verb in {"daemon-reload", "enable", "disable", "start", "stop", "restart"}, argv
+            assert verb in {"daemon-reload", "enable", "disable", "start", "stop", "restart", "reset-failed"}, argv
             self.log.append(" ".join([verb, *names]))
             for name in names:
                 self.change(verb, name, argv)
@@ -146,6 +147,9 @@ class Host(LocalHost):  # type: ignore[misc]
             "DropInPaths": "",
             "NeedDaemonReload": "no",
             "Result": "exit-code",
+            "NRestarts": "0",
+            "ActiveEnterTimestampMonotonic": "0",
+            "ActiveExitTimestampMonotonic": "0",
         }
         return {key: value for key, value in {**known, **self.said.get(name, {})}.items() if key in wanted}
 

@@ -212,8 +212,11 @@ def started(scripts: Path, folder: Path, fleet: Fleet, name: str, server: str) -
     """Start the main process of the unit of a host."""
     place = folder / f"{name}.json"
     place.write_text(json.dumps(fleet.file(name, "v1", (ONE, TWO))))
+    (folder / name).mkdir()
+    (folder / name / "ran").touch()
+    env = os.environ | {"RUNTIME_DIRECTORY": str(folder / name)}
     with (folder / f"{name}.log").open("w") as log:
-        return subprocess.Popen([scripts / "group", place, "sh", "-c", server], stdout=log, stderr=log)
+        return subprocess.Popen([scripts / "group", place, "sh", "-c", server], stdout=log, stderr=log, env=env)
 
 
 def test_the_server_of_a_node_runs_while_the_group_does(scripts: Path, tmp_path: Path, fleet: Fleet) -> None:
@@ -228,6 +231,8 @@ def test_the_server_of_a_node_runs_while_the_group_does(scripts: Path, tmp_path:
     assert lines[0] == "group: waiting for spark-02 to start"
     assert lines[-1] == f"group: spark-02 has ended: {ALL}"
     assert lines[1:-1] in ([], ["stopped"], ["serving", "stopped"])
+    counts = {name: (tmp_path / name / "ran").exists() for name in (ONE, TWO)}
+    assert counts == {ONE: False, TWO: True}, "the start counts on the node that ended it"
 
 
 class Group:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 host_metrics = load("host_metrics")
 units_host = sys.modules["units_host"]
+units_starts = sys.modules["units_starts"]
 switch_state = sys.modules["switch_state"]
 UNITS = [{"unit": "sparkiac-chat", "deployment": "chat"}, {"unit": "sparkiac-asr", "deployment": None}]
 SHOWN = """\
@@ -86,6 +87,18 @@ def test_units_and_the_kernel_log(machine: Machine) -> None:
     assert not any(series.startswith(f"sparkiac_wrong_answer{asr}") for series in found)
     machine.said["journalctl"] = (0, "")
     assert written(machine)['sparkiac_kernel_messages_total{kind="xid"}'] == 0
+
+
+def test_a_unit_that_gave_up(machine: Machine) -> None:
+    """As long as it has failed: the record stays until the next start."""
+    series = 'sparkiac_unit_gave_up{deployment="chat",reason="5 starts in a row never answered",unit="sparkiac-chat"}'
+    assert series not in written(machine)
+    record = {"at_s": 1.0, "unanswered": 5, "available_bytes": 1, "ready": []}
+    for name in ("sparkiac-chat", "sparkiac-asr"):
+        units_starts.write(machine, name, {**record, "gave_up": "5 starts in a row never answered"})
+    found = written(machine)
+    assert [each for each in found if "gave_up" in each] == [series]
+    assert found[series] == 1
 
 
 def test_the_generation_and_its_files(machine: Machine) -> None:

@@ -187,6 +187,17 @@ def test_a_unit_that_serves(host: Host, service: Service) -> None:
     assert found.drift == facts.Drift(units=("sparkiac-chat",))  # there is no record of its start in this test
 
 
+def test_why_a_unit_gave_up(host: Host, service: Service) -> None:
+    """Whoever may not read the record sees a unit that failed."""
+    install(host, chat(service))
+    [unit] = read(host).units or ()
+    assert unit.gave_up is None
+    record = {"at_s": 1.0, "unanswered": 5, "available_bytes": 1, "ready": [], "gave_up": "5 starts …"}
+    host.write("run/sparkiac/starts/sparkiac-chat.json", json.dumps(record))
+    [unit] = read(host).units or ()
+    assert unit.gave_up == "5 starts …"
+
+
 def keys(value: Any) -> set[str]:  # noqa: ANN401
     """Return all keys of nested objects."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -77,6 +77,7 @@ def supervise(scripts: Path, tmp_path: Path) -> Iterator[Callable[..., Supervise
             "STUB": str(tmp_path),
             "NOTIFY_SOCKET": "/nowhere",
             "SUPERVISE_PERIOD_S": "0.02",
+            "RUNTIME_DIRECTORY": str(tmp_path),
         }
         argv = [scripts / "supervise", *(arguments or ("qwen36",))]
         process = subprocess.Popen(
@@ -135,6 +136,20 @@ def test_a_container_that_ends_is_a_failure(
     unit.write("exit", container)
     assert unit.end()[0] == supervisor
     assert unit.read("containers") == []
+
+
+@pytest.mark.parametrize("began", ["2026-10-01T10:00:00.123456789Z\n", "0001-01-01T00:00:00Z\n"])
+@pytest.mark.parametrize("crashes", [True, False])
+def test_it_leaves_a_file_if_the_container_has_started(
+    supervise: Callable[..., Supervised], began: str, *, crashes: bool
+) -> None:
+    """units_starts.py counts these starts alone: a container that could not be started has used no memory."""
+    unit = supervise(health="starting\n", began=began, **({"exit": "1"} if crashes else {}))
+    if not crashes:
+        unit.wait_for_up()
+        unit.process.terminate()
+    unit.end()
+    assert (unit.state / "ran").exists() == began.startswith("2026")
 
 
 @pytest.mark.parametrize("health", ["starting\n", "healthy\n"])

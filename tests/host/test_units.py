@@ -83,7 +83,7 @@ def test_nothing_is_done_to_units_that_run_what_is_planned(fleet: Planned) -> No
 
 
 def test_units_are_enabled_before_they_start(tmp_path: Path) -> None:
-    log = Planned(tmp_path).host.log
+    log = [line for line in Planned(tmp_path).host.log if not line.startswith("reset-failed")]
     assert log == ["enable sparkiac-a", "enable sparkiac-b", "restart sparkiac-a", "restart sparkiac-b"]
 
 

@@ -69,6 +69,9 @@ CASES: Final[dict[str, Case]] = {
         1440,
     ),
     "RestartsOften": Case({f"sparkiac_unit_restarts_total{{{_UNIT}}}": "0x9 0+1x5 5x120"}, 20, 100, 5),
+    "UnitGaveUp": Case(
+        {f'sparkiac_unit_gave_up{{reason="5 starts in a row never answered",{_UNIT}}}': "_x9 1x9 _x20"}, 12, 25, 5
+    ),
     "UnitFailed": Case({f"sparkiac_unit_failed{{{_UNIT}}}": "0x9 1x9 0x20"}, 15, 25, 10),
     "HostDown": Case(
         {f'up{{job="node",{_HOST}}}': "1x9 0x10 1x20", f'up{{job="gpu",{_HOST}}}': "1x9 0x10 1x20"}, 15, 25, 11

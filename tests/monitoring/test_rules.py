@@ -66,6 +66,33 @@ def test_an_alert_fires_and_clears(name: str, tmp_path: Path) -> None:
     assert code == 0, said
 
 
+def test_a_unit_that_gave_up_is_one_alert_with_its_command(tmp_path: Path) -> None:
+    """UnitFailed says nothing about it."""
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
+    labels = {"host": "spark-01", "unit": "sparkiac-chat", "deployment": "chat"}
+    reason = "6.2 GiB of memory did not come back in 5 minutes"
+    here = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    series = [
+        {"series": f"sparkiac_unit_failed{{{here}}}", "values": "1x30"},
+        {"series": f'sparkiac_unit_gave_up{{{here},reason="{reason}"}}', "values": "1x30"},
+    ]
+    unit = {"interval": "1m", "input_series": series, "promql_expr_test": [firing("UnitFailed", 20, count=0)]}
+    [rule] = [each for group in rules()["groups"] for each in group["rules"] if each.get("alert") == "UnitGaveUp"]
+    said = {
+        "summary": f"sparkiac-chat on spark-01 gave up: {reason}",
+        "description": ALERTS["UnitGaveUp"]
+        .remedy.replace("{{ $labels.unit }}", labels["unit"])
+        .replace("{{ $labels.host }}", labels["host"]),
+        "doc": rule["annotations"]["doc"],
+    }
+    assert "sudo systemctl start sparkiac-chat" in said["description"]
+    expected = [{"exp_labels": {**labels, "reason": reason, **rule["labels"]}, "exp_annotations": said}]
+    unit["alert_rule_test"] = [{"eval_time": "20m", "alertname": "UnitGaveUp", "exp_alerts": expected}]
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [unit]}))
+    code, said_by_promtool = promtool("test", "rules", tmp_path / "test.yml")
+    assert code == 0, said_by_promtool
+
+
 def test_metrics_that_never_came_are_an_alert(tmp_path: Path) -> None:
     """An expression that compares a metric is silent as long as there is none."""
     (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))

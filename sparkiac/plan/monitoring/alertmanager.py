@@ -89,7 +89,7 @@ def _inhibitions() -> list[dict[str, Any]]:
             "equal": ["host"],
         },
         {
-            "source_matchers": ['alertname=~"UnitFailed|DeploymentNotReady"', 'deployment!=""'],
+            "source_matchers": ['alertname=~"UnitFailed|UnitGaveUp|DeploymentNotReady"', 'deployment!=""'],
             "target_matchers": ['alertname=~"EndpointDown|EngineHangs|RestartsOften|FirstTokenSlow|TokensSlow"'],
             "equal": ["host", "deployment"],
         },
