@@ -57,9 +57,10 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
     assert found["Unit"]["Description"] == ["example/model"]
     assert service_section["ExecStart"] == ["/usr/local/lib/sparkiac/supervise chat"]
     assert service_section["ExecStartPre"] == [
+        "+/usr/local/lib/sparkiac/switch started sparkiac-chat",  # a unit that gives up changes nothing
         "+/usr/local/lib/sparkiac/preflight --start chat",
-        "+/usr/local/lib/sparkiac/switch started sparkiac-chat",
     ]
+    assert service_section["RuntimeDirectoryPreserve"] == ["restart"]
     assert service_section["TimeoutStartSec"] == ["700"]
     assert service_section["TimeoutStopSec"] == ["70"]
     assert service_section["RestartSec"] == ["7"]
@@ -75,7 +76,8 @@ def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
     tree = rendered(deployment(during, "timeouts: {ready_s: 700}"))
     steps = unit(tree[UNIT])["Service"]
     program = "+/usr/local/lib/sparkiac/load_memory"
-    assert steps["ExecStartPre"][0] == f"{program} begin chat"  # before the preflight looks at the free memory
+    assert steps["ExecStartPre"][1] == f"{program} begin chat"  # before the preflight looks at the free memory
+    assert "preflight" in steps["ExecStartPre"][2]
     assert steps["ExecStartPost"] == [f"-{program} end chat"]
     assert f"-{program} end chat" in steps["ExecStopPost"]
     assert json.loads(tree[f"{ROOT}etc/sparkiac/chat/load-memory.json"].content) == {
