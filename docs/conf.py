@@ -18,6 +18,7 @@ project = "sparkiac"
 version = release = __version__
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
+smartquotes = False  # it turns the two hyphens of an option into one dash
 exclude_patterns = ["__pycache__"]
 pygments_style = "default"
 html_theme = "furo"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PAGES = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
 LOADED = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?((?:https?:)?//[^"'>\s]*)""")
+DASH = re.compile(r"[\u2013\u2014]")
 STYLED = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]*)""")
 
 
@@ -59,6 +60,16 @@ def test_no_page_loads_anything_from_another_server(site: Path) -> None:
     assert styles
     assert [url for text in pages for url in LOADED.findall(text)] == []
     assert [url for text in styles for url in STYLED.findall(text)] == []
+
+
+def test_the_hyphens_of_an_option_are_no_dash(site: Path) -> None:
+    options = 0
+    for source in (site.parent / "pages").rglob("*.md"):
+        page = (site / source.relative_to(site.parent / "pages")).with_suffix(".html")
+        written, shown = source.read_text(), page.read_text()
+        options += len(re.findall(r" --[a-z]", re.sub(r"<[^>]*>", "", shown)))
+        assert len(DASH.findall(shown)) == len(DASH.findall(written)), page
+    assert options > 500
 
 
 def test_a_broken_link_and_a_broken_anchor_end_the_build(tmp_path: Path) -> None:
