@@ -143,10 +143,10 @@ class Transport:
         raise self._error(failure, attempt, request)
 
     def _error(self, failure: ResponseFailure, attempt: int, request: HttpRequest) -> UpstreamError:
-        reason = f"{failure.reason}{f' ({attempt} tries)' if attempt > 1 else ''}"
-        if failure.unreachable:
-            self._unreachable[failure.host] = failure._replace(reason=reason, final=True)
-        code, message = getattr(self._codes, failure.kind), f"{request.subject}: {failure.host}: {reason}"
+        counted = failure._replace(reason=f"{failure.reason}{f' ({attempt} tries)' if attempt > 1 else ''}", final=True)
+        if failure.unreachable:  # another thread may have counted its tries before
+            counted = self._unreachable.setdefault(failure.host, counted)
+        code, message = getattr(self._codes, failure.kind), f"{request.subject}: {failure.host}: {counted.reason}"
         if failure.no_tls and is_loopback(failure.host):
             return NoTlsError(code, message, failure.hint, host=failure.host)
         return UpstreamError(code, message, failure.hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
 import threading
@@ -14,12 +16,14 @@ from sparkiac.upstream import parallel
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry import images
 from sparkiac.upstream.registry.client import RegistryClient
+from sparkiac.upstream.registry.credentials import Credentials
 from tests.upstream.registry import content
 from tests.upstream.registry.servers import Reply, Request, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tests.upstream.registry.conftest import Home
     from tests.upstream.registry.servers import Server
 
 
@@ -114,3 +118,22 @@ def test_a_fault_of_our_own_is_not_taken_for_a_refusal(client: RegistryClient, m
     monkeypatch.setattr(RegistryClient, "manifest", None)
     with pytest.raises(TypeError):
         resolved(["nginx"], client)
+
+
+def test_threads_that_wait_for_a_silent_server_count_its_tries_once(home: Home) -> None:
+    """The last wait of the first request lasts until the second request has failed."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as reserved:
+        host = f"127.0.0.1:{reserved.getsockname()[1]}"
+    refusals: list[str] = []
+
+    def fail(name: str) -> None:
+        with pytest.raises(UpstreamError) as caught:
+            images.resolve(f"{host}/acme/{name}:1", client=opened)
+        refusals.append(str(caught.value))
+
+    waits = iter([lambda: None, lambda: None, lambda: None, lambda: fail("second")])
+    with RegistryClient(Credentials(home.environ), sleep=lambda _: next(waits, lambda: None)()) as opened:
+        fail("first")
+        fail("third")
+    told = ": no connection: Connection refused (5 tries)"
+    assert refusals == [f"{host}/acme/{name}:1: {host}{told}" for name in ("second", "first", "third")]
