@@ -278,7 +278,7 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
 
 
 def render_kubernetes(plan: Plan) -> Rendering:
-    """Render the objects for Kubernetes. Raises `render.kubernetes.Unsupported`."""
+    """Render the objects for Kubernetes. Raises KubernetesError."""
     from sparkiac.render import kubernetes  # noqa: PLC0415  only `generate --target kubernetes` needs it
 
     return kubernetes.render(plan)

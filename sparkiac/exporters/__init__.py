@@ -33,7 +33,7 @@ class Exporter(Protocol):
     """The interface of a format's module."""
 
     def write(self, nodes: Sequence[HostContainer]) -> Exported:
-        """Write a deployment. Raises Unsupported."""
+        """Write a deployment. Raises ExportError."""
 
 
 def named(name: str) -> Exporter:
@@ -42,7 +42,7 @@ def named(name: str) -> Exporter:
 
 
 def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
-    """Return the containers of a deployment with their hosts, the leader of a group first. Raises Unsupported."""
+    """Return the containers of a deployment with their hosts, the leader of a group first. Raises ExportError."""
     found = [
         HostContainer(host, each)
         for host in plan.hosts

@@ -16,7 +16,7 @@ _CONTAINER: Final = "its launcher starts the container privileged, in the host's
 
 
 def write(nodes: Sequence[HostContainer]) -> Exported:
-    """Write a deployment. Raises Unsupported for any engine but vLLM."""
+    """Write a deployment. Raises ExportError for any engine but vLLM."""
     first = nodes[0].container
     if first.server.engine != "vllm":
         message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"

@@ -67,7 +67,7 @@ def entrypoint(container: Container) -> tuple[str | None, tuple[str, ...]]:
 
 
 def server_command(container: Container) -> tuple[str, ...]:
-    """Return the server's command including its program, independent of the image's entrypoint. Raises Unsupported."""
+    """Return the server's command including its program, independent of the image's entrypoint. Raises ExportError."""
     own = engines.named(container.server.engine or "").words
     if not own:
         message = f"{container.image.reference} is configured by variables only, and this format needs a command"

@@ -49,7 +49,7 @@ class RecipeDraft(NamedTuple):
 
 
 def build(nodes: Sequence[HostContainer], *, doubled: bool) -> RecipeDraft:
-    """Return the recipe of a deployment. Raises Unsupported."""
+    """Return the recipe of a deployment. Raises ExportError."""
     first = nodes[0].container
     words = _with_network_options(first, node.server_command(first))
     doubled = doubled or any("{{" in word or _NAMED.search(word) for word in words)

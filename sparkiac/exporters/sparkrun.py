@@ -18,7 +18,7 @@ _CLUSTER: Final = {"vllm": "vllm-distributed"}
 
 
 def write(nodes: Sequence[HostContainer]) -> Exported:
-    """Write a deployment. Raises Unsupported."""
+    """Write a deployment. Raises ExportError."""
     first = nodes[0].container
     engine = first.server.engine or ""
     if engine not in _RUNTIMES:

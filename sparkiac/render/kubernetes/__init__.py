@@ -26,7 +26,7 @@ class Rendering(NamedTuple):
 
 
 def render(plan: Plan) -> Rendering:
-    """Render all objects and kustomization.yaml, sorted by path. Raises Unsupported."""
+    """Render all objects and kustomization.yaml, sorted by path. Raises KubernetesError."""
     units = _nodes(plan)
     _check_names(plan, units)
     users = _users(plan)
@@ -55,7 +55,7 @@ def render(plan: Plan) -> Rendering:
 
 
 def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> list[Artifact]:
-    """Return the objects of a deployment or service. Raises Unsupported."""
+    """Return the objects of a deployment or service. Raises KubernetesError."""
     name = nodes[0].container.name
     if len(nodes) > 1:
         found = {"leaderworkerset": groups.group(nodes, own)}
@@ -87,7 +87,7 @@ def _users(plan: Plan) -> dict[str, list[str]]:
 
 
 def _check_names(plan: Plan, units: Iterable[str]) -> None:
-    """Raise Unsupported if a name is not one of Kubernetes, where none ends with a hyphen."""
+    """Raise KubernetesError if a name ends with a hyphen, which Kubernetes does not allow."""
     names = {plan.name, *(host.name for host in plan.hosts), *units}
     bad = sorted(name for name in names if name.endswith("-"))
     if bad:

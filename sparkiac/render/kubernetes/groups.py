@@ -41,7 +41,7 @@ def leader_address(name: str, namespace: str) -> str:
 
 
 def group(nodes: Sequence[Node], files: tuple[Artifact, ...]) -> dict[str, Any]:
-    """Return the LeaderWorkerSet of the nodes of a group, leader first. Raises Unsupported."""
+    """Return the LeaderWorkerSet of the nodes of a group, leader first. Raises KubernetesError."""
     name, executor = nodes[0].container.name, nodes[0].container.server.executor
     if executor != _EXECUTOR:
         message = "only groups on vLLM's own processes (`executor: mp`) are written for Kubernetes"
@@ -98,7 +98,7 @@ def _leader(node: Node, files: tuple[Artifact, ...]) -> dict[str, Any]:
 
 
 def _workers(workers: list[Node], files: tuple[Artifact, ...]) -> dict[str, Any]:
-    """Return the template of all workers. Raises Unsupported if a worker needs another one."""
+    """Return the template of all workers. Raises KubernetesError if a worker needs another one."""
     differing, name = _differing(workers), workers[0].container.name
     placed = pods.placement([node.host for node in workers])
     if len(workers) > 1:
