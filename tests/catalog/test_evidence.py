@@ -17,7 +17,7 @@ from tests.plan.fleets import checked
 from tests.resolve.built import as_yaml
 
 SOURCES: Final = Path("docs/sources.md").read_text()
-NAMES: Final = tuple(re.findall(r"^\| ([^|]+?)(?: \(\d+\))? \|", SOURCES, re.MULTILINE))
+NAMES: Final = tuple(re.findall(r"^\| ([^|]+?) \|", SOURCES, re.MULTILINE))
 """Names of documents that docs/sources.md explains."""
 KNOWN: Final = {each.name: each for each in catalogued.everything() if each.entry.evidence}
 MEASURED: Final = [name for name, each in KNOWN.items() if each.entry.evidence == "measured"]
