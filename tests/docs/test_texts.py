@@ -8,9 +8,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+import click
 import pytest
 import yaml
 
+from sparkiac.cli import cli
 from sparkiac.formats.findings import TITLES
 from tests.conftest import ROOT
 
@@ -103,3 +105,49 @@ def test_exceptions_that_docstrings_name_exist() -> None:
     known = identifiers()
     assert len(named) > 50
     assert [(path, name) for path, name in named if name not in known] == []
+
+
+@cache
+def signatures() -> dict[str, frozenset[str]]:
+    """Return the command lines without arguments, with their options; a group has those of its parts."""
+    found: dict[str, frozenset[str]] = {}
+
+    def add(name: str, command: click.Command) -> frozenset[str]:
+        own = frozenset(each for parameter in command.params for each in (*parameter.opts, *parameter.secondary_opts))
+        if isinstance(command, click.Group):
+            parts = {
+                part: command.get_command(click.Context(command), part)
+                for part in command.list_commands(click.Context(command))
+            }
+            own |= frozenset[str]().union(
+                *(add(f"{name} {part}".strip(), each) for part, each in parts.items() if each)
+            )
+        found[name] = own | {"--help", "--"}
+        return own
+
+    add("", cli)
+    return found
+
+
+def unknown(command: str) -> list[str]:
+    """Return the words of a command line that sparkiac does not accept; options of Ansible come after `--`."""
+    words = command.partition(" -- ")[0].split()
+    name = " ".join(words[:2]) if " ".join(words[:2]) in signatures() else words[0]
+    options = [word.partition("=")[0].rstrip("].,") for word in words if word.startswith("--")]
+    return [each for each in options if each not in signatures().get(name, frozenset())] + (
+        [name] * (name not in signatures())
+    )
+
+
+def test_commands_that_texts_name_exist() -> None:
+    assert [unknown(each) for each in ("chek a.yaml", "check --fixx", "recipes show NAME --json")] != [[], [], []]
+    found = [(path, each) for path, text in texts() for each in re.findall(r"`sparkiac ([a-z][^`]*)`", text)]
+    assert len(found) > 300
+    assert [(path, each, unknown(each)) for path, each in found if unknown(each)] == []
+
+
+def test_files_of_the_repository_that_texts_name_exist() -> None:
+    folders = r"(?:sparkiac|docs|tests|tools|templates|playbooks|benchmarks)"
+    found = [(path, each) for path, text in texts() for each in re.findall(rf"`({folders}/[\w./-]+)`", text)]
+    assert len(found) > 100
+    assert [(path, each) for path, each in found if not (ROOT / each).exists()] == []

@@ -9,7 +9,6 @@ from rich.text import Text
 from sparkiac.characters import escaped_line
 from sparkiac.formats import terminal
 from sparkiac.formats.findings import titles
-from sparkiac.rules.pages import pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,7 +88,7 @@ def _symptom(seen: Occurrence, starts: Mapping[str, int]) -> Iterator[Renderable
     rows = [("note:", each.text) for each in seen.differences]
     rows += [("cause:", symptom.cause), ("remedy:", symptom.remedy[0]), *(("", step) for step in symptom.remedy[1:])]
     yield terminal.grid(rows)
-    rule = f"{symptom.rule} finds it in the inventory; " if symptom.rule in pages() else ""
+    rule = f"{symptom.rule} finds it in the inventory; " if symptom.rule else ""
     yield Text(f"  see: {rule}sparkiac rules explain {symptom.code}")
     yield Text(f"  source: {'; '.join(dict.fromkeys(titles(each) for each in symptom.sources))}", style="dim")
     for found in seen.consequences:
