@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 class Says(NamedTuple):
-    """An entry of the catalog, a key of it, the value that it has, and the mark of the note beside it."""
+    """An entry of the catalog, a key of it, the value that it has, and words of the note beside it."""
 
     entry: str
     key: tuple[str, ...]
@@ -68,9 +68,9 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     # Spark guide L351: the KB are KiB
     "D4": (Held(f"{HERE}test_the_kb_are_kib"),),
     # dual-Spark post L61: 62 GB visible, and 0.55 takes 65.8 GB
-    "D5": (Held(f"{HERE}test_the_share_of_the_post_is_one_of_all_memory"), Says(POST, (), {}, "D5")),
+    "D5": (Held(f"{HERE}test_the_share_of_the_post_is_one_of_all_memory"), Says(POST, (), {}, "modeset=0")),
     # dual-Spark post L49, L61: 131072 in the unit, 65,536 in the text
-    "D6": (Says(POST, ("set", "max_model_len"), 131072, "D6"),),
+    "D6": (Says(POST, ("set", "max_model_len"), 131072, "the unit is what ran"),),
     # dual-Spark post L101, L12-17: +40 % in the text, -3 to +2 % in the table
     "D7": (Says(GEMMA, (), {}, "L101"), Held(f"{HERE}test_the_gain_that_the_posts_table_does_not_show_is_no_figure")),
     # dual-Spark post L117: dropping the page cache without root
@@ -81,7 +81,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     "D10": (
         Found("FLG017", service(DASHES)),
         Found("FLG017", deployment(r'env: {EXTRA_ARGS: "\u2013kv-cache-dtype fp8 --block-size 256"}')),
-        Says("deepseek-ai/deepseek-v4-flash-pinned", (), {}, "D10"),
+        Says("deepseek-ai/deepseek-v4-flash-pinned", (), {}, "dashes and curly quotes"),
     ),
     # DeepSeek-V4 thread L241: a key without its first letter
     "D11": (Found("INV001", f"ecipe_version: '1'\n{deployment()}"),),
@@ -90,17 +90,17 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     # Spark guide L680, L715, L775, L785: an option that is gone
     "D13": (Found("SPD014", deployment(NIGHTLY, "set: {speculative_disable_by_batch_size: 32}")),),
     # Spark guide L653, L152: chunked prefill is nine times slower, and is in the measured command
-    "D14": (Says(QWEN, ("set", "enable_chunked_prefill"), value=True, noted="D14"),),
+    "D14": (Says(QWEN, ("set", "enable_chunked_prefill"), value=True, noted="9 times slower"),),
     # Spark guide L156, L361-363: 262144 reserves far too much, and is enough of a change
     "D15": (
-        Says(f"{QWEN}#card-original", ("set", "max_model_len"), 262144, "D15"),
+        Says(f"{QWEN}#card-original", ("set", "max_model_len"), 262144, "far too much KV cache"),
         Says(QWEN, ("set", "max_model_len"), 65536),
     ),
     # Spark guide L163, L781, L156: the line of DFlash in a recipe with an FP8 KV cache and a hybrid model
     "D16": (
         Found("SPD002", of(QWEN, V020, "set: {kv_cache_dtype: fp8}", DFLASH)),
         Found("SPD006", of(QWEN, DFLASH)),
-        Says(f"{QWEN}#dflash", ("set", "kv_cache_dtype"), None, "D16"),
+        Says(f"{QWEN}#dflash", ("set", "kv_cache_dtype"), None, "stays in BF16"),
     ),
     # Spark guide L268, SM121 reference L17: 0.92 is printed, 0.90 is the limit
     "D17": (Found("MEM001", of(CODER)), Says(CODER, ("set", "gpu_memory_utilization"), 0.92)),
@@ -122,7 +122,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     ),
     # SM121 reference L4, Spark guide L191, L156, L768, vLLM blog L48, dual-Spark post L102: which attention backend
     "D23": (
-        Says("qwen/qwen3-coder-next-fp8", ("set", "attention_backend"), "flashinfer", "D23"),
+        Says("qwen/qwen3-coder-next-fp8", ("set", "attention_backend"), "flashinfer", "Qwen3.6-35B-A3B does not"),
         Says(QWEN, ("set", "attention_backend"), None),
         Says("poolside/laguna-xs.2-dflash", ("set", "attention_backend"), "triton_attn"),
         Found("ATT002", of(QWEN, f"image: vllm/vllm-openai:v0.23.0@{ONES}", "set: {attention_backend: flashinfer}")),
@@ -140,14 +140,14 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     ),
     # Spark guide L153, L715, dual-Spark post L61: 3, 1 and 2 tokens
     "D26": (
-        Says(QWEN, ("speculative", "num_speculative_tokens"), 3, "D26"),
+        Says(QWEN, ("speculative", "num_speculative_tokens"), 3, "its author runs 2"),
         Says(POST, ("speculative", "num_speculative_tokens"), 2),
         Found("SPD010", deployment("speculative: {method: mtp, num_speculative_tokens: 5}")),
     ),
     # Spark guide L159, L175, L251, dual-Spark post L52, L93: which parser of tool calls
     "D27": (
         Says(QWEN, ("set", "tool_call_parser"), "qwen3_xml"),
-        Says(POST, ("set", "tool_call_parser"), "qwen3_coder", "D27"),
+        Says(POST, ("set", "tool_call_parser"), "qwen3_coder", "says qwen3_xml"),
         Says("bg-digitalservices/gemma-4-26b-a4b-it-nvfp4", ("set", "tool_call_parser"), "pythonic"),
         Says(GEMMA, ("set", "tool_call_parser"), "hermes"),
         Found("API002", of(QWEN, "set: {tool_call_parser: hermes}")),
