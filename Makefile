@@ -1,18 +1,21 @@
 # Everything runs from .venv, which is installed from requirements.lock and nothing else.
 PYTHON ?= python3
+SYSTEM_PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PROGRAMS := playbooks/roles/programs/files/usr/local/lib/sparkiac
+PURE := $(addprefix tests/,catalog engines exporters fix formats memory plan render resolve source write)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-deep lint unit lock clean
+.PHONY: help demo docs test test-deep test-system lint unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("sparkiac needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot create a virtual environment: install its venv module (Debian, Ubuntu: sudo apt install python3-venv)"; exit 1; } >&2
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -38,7 +41,15 @@ docs: $(INSTALLED) ## build the documentation as a site in site/; a broken link 
 
 test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
 
-test-deep: $(INSTALLED) ## every mutant of every rule, a kill before every call, 10,000 inputs for each fuzz test
+test-system: $(INSTALLED) ## the tests of the pure stages with the system's Python, if that is another version
+	@own=$$($(BIN)/python -V) system=$$($(SYSTEM_PYTHON) -V 2>&1); case $$system in \
+	  "$$own") echo "skipped: $(SYSTEM_PYTHON) is $$own, which runs all tests" ;; \
+	  "Python 3".[0-9].* | "Python 3.10".* | [!P]*) echo "skipped: needs Python 3.11 or newer, $(SYSTEM_PYTHON): $$system" ;; \
+	  *) $(MAKE) unit PYTHON=$(SYSTEM_PYTHON) VENV=.venv/system TESTS="$(PURE)" ;; \
+	esac
+
+test-deep: $(INSTALLED) ## all tests with the system's Python, every mutant of every rule, a kill before every call, long fuzzing
+	$(MAKE) test-system PURE=tests
 	$(BIN)/python -m pytest -n auto -m deep
 	SPARKIAC_FUZZ=10000 $(BIN)/python -m pytest -n auto tests/importers/test_fuzz.py tests/importers/test_recipes_fuzz.py
 
@@ -54,7 +65,7 @@ lint: $(INSTALLED)
 unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(INSTALLED)
 	# File by file: some tests on real hosts go on where the one before them ended.
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

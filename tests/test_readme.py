@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.console import run
+from sparkiac.resolve import catalogued
 from tests.conftest import ROOT, is_a_test
 
 if TYPE_CHECKING:
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
 HEADING: Final = "## What it does that a script does not"
 SHOWN: Final = {
     (
-        "The same input gives the same bytes on every machine: the output contains no date and no host name, and "
-        "does not depend on locale or time zone."
+        "The same input gives the same bytes on every machine: the output contains no date and no name of the "
+        "machine that generates it, and does not depend on locale or time zone."
     ): (
         "tests/test_determinism.py::test_surroundings_do_not_show",
         "tests/test_determinism.py::test_nothing_of_the_machine_shows",
     ),
     (
         "An error has its `file:line:column` and says what to do. One run reports all errors of keys, values and "
-        "names, and what the rules find in the deployments and services without such an error. "
-        "Bad input writes nothing."
+        "names, and what the rules find in the deployments and services that do not depend on such an error "
+        "([docs/checks.md](docs/checks.md)). Bad input writes nothing."
     ): (
         "tests/source/test_validation.py::test_place_and_hint",
         "tests/source/test_gate.py::test_both_stages_speak_at_once",
@@ -34,23 +35,24 @@ SHOWN: Final = {
         "tests/commands/test_generate.py::test_json_tells_why_nothing_was_written",
     ),
     (
-        "The command depends on the image: `vllm serve` is added unless the image's entrypoint already is `vllm serve`."
+        "The command of vLLM depends on the image: `vllm serve` is added unless the image's entrypoint already is "
+        "`vllm serve`."
     ): (
         "tests/plan/test_deployments.py::test_the_command_says_vllm_serve_where_the_entrypoint_does_not",
         "tests/plan/test_deployments.py::test_the_command_starts_with_the_model_where_the_entrypoint_is_vllm_serve",
         "tests/e2e/test_apply.py::test_command_in_the_container_is_the_planned_one",
     ),
     (
-        "A unit is ready when the model has answered a request, not when its container runs. A server that hangs "
-        "is restarted in a new container."
+        "A model's unit is ready when the model has answered a request, not when its container runs. A server that "
+        "hangs is restarted in a new container."
     ): (
         "tests/host/test_probe.py::test_it_serves_and_is_asked_for_an_answer_once",
         "tests/host/test_supervise.py::test_ready_when_healthy_and_once",
         "tests/e2e/test_apply.py::test_hung_servers_are_replaced",
     ),
     (
-        "A serving container has no capabilities, a read-only file system and its weights read-only, and vLLM runs "
-        "offline (`HF_HUB_OFFLINE=1`)."
+        "A model server has no capabilities, read-only weights and, unless its recipe or the inventory turns it off, a "
+        "read-only file system. vLLM runs offline (`HF_HUB_OFFLINE=1`)."
     ): (
         "tests/render/test_compose.py::test_every_container_is_confined",
         "tests/render/test_compose.py::test_a_deployment",
@@ -73,8 +75,8 @@ SHOWN: Final = {
         "tests/commands/test_secrets.py::test_a_vault_is_encrypted_read_and_completed",
     ),
     (
-        "`sparkiac add` and `remove` change one deployment in your file, keep all comments outside it, and refuse "
-        "what would not fit on the host."
+        "`sparkiac add` and `remove` change one deployment in your file and keep all comments outside it. `add` "
+        "refuses a model that does not fit on the host."
     ): (
         "tests/commands/test_add.py::test_a_deployment_is_added_below_the_others_and_all_comments_stay",
         "tests/commands/test_add.py::test_a_removed_deployment_takes_its_own_lines_only",
@@ -92,8 +94,8 @@ SHOWN: Final = {
         "tests/catalog/test_fidelity.py::test_what_a_recipe_corrects_is_what_differs",
     ),
     (
-        "Each host switches by itself to a new version and goes back if the new version does not answer; hosts that "
-        "serve the same model are never down together."
+        "Each host switches by itself to a new version and goes back if the new version does not answer; hosts with a "
+        "copy each of the same model are never down together."
     ): (
         "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
         "tests/e2e/test_going_back.py::test_a_controller_that_dies_during_a_bad_switch",
@@ -158,16 +160,18 @@ def test_what_shows_it_is_a_test(test: str) -> None:
 def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     [block] = [each for each in blocks if "hosts: [spark-01, spark-02]" in each]
+    [recipe] = re.findall(r"recipe: ([\w./-]+)", block)
+    assert catalogued.named(recipe).entry.nodes == 2, "it is for two Sparks"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.yaml").write_text(block)
     assert run(["generate", "two.yaml", "--allow-unlocked", "--output", "out"]) == 0
     composed = [
-        (tmp_path / f"out/hosts/spark-0{number}/etc/sparkiac/coder/compose.yaml").read_text() for number in (1, 2)
+        (tmp_path / f"out/hosts/spark-0{number}/etc/sparkiac/minimax/compose.yaml").read_text() for number in (1, 2)
     ]
     for rank, text in enumerate(composed):
         assert f'"--node-rank={rank}"' in text
         assert f'VLLM_HOST_IP: "192.168.177.1{rank + 1}"' in text
-        assert 'NCCL_IB_HCA: "rocep1s0f1"' in text
+        assert 'NCCL_IB_HCA: "rocep1s0f1,roceP2p1s0f1"' in text
 
 
 def test_the_first_block_needs_only_its_pins(
