@@ -22,8 +22,11 @@ _FENCE: Final = "---\n"
 
 PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
 """Evidence that proves a fact: an engine's parser or source code, a file format, or arithmetic."""
-TESTIMONY: Final = frozenset({"measured", "maker", "maintainer"})
-"""Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer."""
+TESTIMONY: Final = frozenset({"ab", "measured", "maker", "maintainer"})
+"""Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer.
+
+`ab` is a comparison: one machine with and without one change. If two parties measured it, it proves a fact.
+"""
 HEARSAY: Final = frozenset({"forum", "advice"})
 """Evidence that supports a finding of severity `info` at most."""
 BREAKS: Final = frozenset({"fails", "wrong"})
@@ -44,6 +47,8 @@ class Evidence(NamedTuple):
     """Where it was measured: GB10, H100 …"""
     note: str = ""
     """What it says, in a few words."""
+    by: str = ""
+    """Who measured it, required for `ab`: the name of a person, a group or a company."""
 
 
 class Releases(NamedTuple):
@@ -79,8 +84,9 @@ class Fact(NamedTuple):
 
     @property
     def proven(self) -> bool:
-        """Return whether the fact is proven, and not only reported."""
-        return any(each.kind in PROOF for each in self.evidence)
+        """Return whether the fact is proven, and not only reported. A comparison by one party is only a measurement."""
+        parties = {each.source: each.by.lower() for each in self.evidence if each.kind == "ab" and each.by}
+        return len(set(parties.values())) > 1 or any(each.kind in PROOF for each in self.evidence)
 
     @property
     def severity(self) -> Severity:

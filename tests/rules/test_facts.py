@@ -41,6 +41,8 @@ every_fact = pytest.mark.parametrize("fact", FACTS)
 SPACES = {"set", "env", "speculative", "recipe", "network", "config"}
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
+COMPARED = Evidence("ab", "https://example.org/1", "2026-09", hardware="GB10", note="kho=off alone", by="anna")
+AGAIN = COMPARED._replace(source="https://example.org/2", by="berta")
 
 
 def names(when: Mapping[str, Any]) -> Iterator[str]:
@@ -74,12 +76,18 @@ def test_a_fact_uses_the_words_of_the_table(fact: Fact) -> None:
 @every_fact
 def test_an_error_has_a_link_to_its_proof(fact: Fact) -> None:
     if fact.severity is Severity.ERROR:
-        assert any(each.kind in PROOF and each.source.startswith("https://") for each in fact.evidence)
+        assert any(each.kind in PROOF | {"ab"} and each.source.startswith("https://") for each in fact.evidence)
+
+
+@every_fact
+def test_a_comparison_says_who_changed_what_on_which_machine(fact: Fact) -> None:
+    for each in (*fact.evidence, *fact.against):
+        assert each.kind != "ab" or (each.by and each.note and each.hardware)
 
 
 @every_fact
 def test_what_was_measured_holds_where_it_was_measured(fact: Fact) -> None:
-    if fact.severity is Severity.WARNING and not fact.proven:
+    if fact.severity >= Severity.WARNING and not any(each.kind in PROOF for each in fact.evidence):
         bounded = fact.releases is not None and fact.releases.before is not None
         assert bounded or {"image", "repository", "lacks"} & set(names(fact.when)), "no range of releases and no image"
 
@@ -99,6 +107,16 @@ def test_only_what_is_proven_is_fixed(fact: Fact) -> None:
         ({"evidence": (MEASURED,)}, Severity.WARNING),
         ({"evidence": (MEASURED._replace(kind="forum"),)}, Severity.INFO),
         ({"against": (MEASURED,)}, Severity.INFO),
+        ({"evidence": (COMPARED, AGAIN)}, Severity.ERROR),
+        ({"evidence": (COMPARED, AGAIN), "verdict": "ignored"}, Severity.WARNING),
+        ({"evidence": (COMPARED, AGAIN), "verdict": "slow"}, Severity.INFO),
+        ({"evidence": (COMPARED, AGAIN), "against": (MEASURED,)}, Severity.INFO),
+        ({"evidence": (COMPARED,)}, Severity.WARNING),
+        ({"evidence": (COMPARED, AGAIN._replace(by="Anna"))}, Severity.WARNING),
+        ({"evidence": (COMPARED, AGAIN._replace(source=COMPARED.source))}, Severity.WARNING),
+        ({"evidence": (COMPARED._replace(by=""), AGAIN)}, Severity.WARNING),
+        ({"evidence": (COMPARED, AGAIN._replace(kind="measured"))}, Severity.WARNING),
+        ({"evidence": (COMPARED, AGAIN._replace(kind="forum"))}, Severity.WARNING),
     ],
 )
 def test_severity_follows_the_evidence(changes: dict[str, Any], severity: Severity) -> None:
