@@ -68,6 +68,39 @@ def test_a_log_of_a_public_thread_is_named_as_its_readers_name_it(thread: dict[s
     assert (found.unknown is not None) == (thread["expected"] == "unknown")
 
 
+NO_MEMORY: Final = (
+    "Sep 14 23:16:52 spark-01 kernel: NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] "
+    "(0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359\n"
+)
+"""Quoted from vllm-project/vllm issue 56824: three healthy starts logged the line, one that failed did not."""
+PINNING: Final = "spark-02:211:211 [0] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n"
+SYSTEM_ERROR: Final = (
+    "(Worker_TP1 pid=2) ERROR 09-12 10:21:09 [x.py:1] RuntimeError: NCCL error: unhandled system error "
+    "(run with NCCL_DEBUG=INFO for details)\n"
+)
+
+
+def test_no_memory_of_the_driver_alone_is_a_note_and_no_problem() -> None:
+    found = read((HERE / "recorded/qwen3-30b-a3b.log").read_text(), NO_MEMORY)
+    assert (codes(found), found.failed) == ([], False)
+    assert "LOG116" in [each.symptom.code for each in found.seen]
+
+
+def test_no_memory_of_the_driver_does_not_explain_an_error_of_the_engine() -> None:
+    unknown = read("vllm.errors.NewError: the tensor is odd\n", NO_MEMORY)
+    assert codes(unknown) == []
+    assert unknown.unknown is not None
+    assert codes(read(f"{OUT_OF_MEMORY}\n", NO_MEMORY)) == ["MEM021"]
+
+
+def test_the_call_that_nccl_names_is_the_cause_of_its_system_error() -> None:
+    found = read(SYSTEM_ERROR, PINNING + SYSTEM_ERROR)
+    assert codes(found) == ["LOG149"]
+    assert [each.symptom.code for each in found.seen[0].consequences] == ["LOG147"]
+    assert "kho=off" in found.seen[0].symptom.remedy[0]
+    assert codes(read(SYSTEM_ERROR)) == ["LOG147"]
+
+
 def test_the_page_says_how_many_threads_are_named() -> None:
     """Each thread is tested above, so that none is named wrongly."""
     named = [each for each in THREADS if each["expected"] != "unknown"]

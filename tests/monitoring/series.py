@@ -91,7 +91,15 @@ CASES: Final[dict[str, Case]] = {
         50,
     ),
     "GpuError": Case({f'sparkiac_kernel_messages_total{{kind="xid",{_HOST}}}': "0x9 1x60"}, 15, 40),
-    "DriverOutOfMemory": Case({f'sparkiac_kernel_messages_total{{kind="no_memory",{_HOST}}}': "0x9 2x60"}, 15, 40),
+    "DriverOutOfMemory": Case(
+        {
+            f'sparkiac_kernel_messages_total{{kind="no_memory",job="node",{_HOST}}}': "0x9 1x29 3x60",
+            f'node_memory_MemAvailable_bytes{{job="node",{_HOST}}}': f"{60 * _GIB}x39 {2 * _GIB}x5 {60 * _GIB}x60",
+        },
+        44,
+        70,
+        12,
+    ),
     "GpuHot": Case({f'nvidia_smi_temperature_gpu{{uuid="a",{_HOST}}}': "60x9 90x20 60x20"}, 25, 40, 15),
     "HostHot": Case({f'node_thermal_zone_temp{{zone="0",type="acpitz",{_HOST}}}': "60x9 97x20 60x20"}, 25, 40, 15),
     "DiskNearlyFull": Case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import yaml
@@ -91,6 +91,34 @@ def test_a_unit_that_gave_up_is_one_alert_with_its_command(tmp_path: Path) -> No
     (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [unit]}))
     code, said_by_promtool = promtool("test", "rules", tmp_path / "test.yml")
     assert code == 0, said_by_promtool
+
+
+LOGGED: Final = 'sparkiac_kernel_messages_total{kind="no_memory",host="spark-01"}'
+AVAILABLE: Final = 'node_memory_MemAvailable_bytes{host="%s"}'
+GIB: Final = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("series", "count"),
+    [
+        ({LOGGED: "0x9 2x30", AVAILABLE % "spark-01": f"{90 * GIB}x9 {22 * GIB}x30"}, 0),
+        ({LOGGED: "0x40", AVAILABLE % "spark-01": f"{90 * GIB}x9 {2 * GIB}x30"}, 0),
+        ({LOGGED: "0x9 2x30", AVAILABLE % "spark-01": f"{90 * GIB}x40", AVAILABLE % "spark-02": f"{2 * GIB}x40"}, 0),
+        ({LOGGED: "0x9 2x30", AVAILABLE % "spark-01": f"{90 * GIB}x9 {2 * GIB}x30"}, 1),
+    ],
+    ids=["healthy start", "low memory alone", "low memory of another host", "both"],
+)
+def test_no_memory_of_the_driver_counts_with_low_memory_alone(
+    series: dict[str, str], count: int, tmp_path: Path
+) -> None:
+    """A healthy start logs the message with 22 GiB available (vllm-project/vllm issue 56824)."""
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
+    given = [{"series": key, "values": values} for key, values in series.items()]
+    expected = [firing("DriverOutOfMemory", 15, count=count)]
+    unit = {"interval": "1m", "input_series": given, "promql_expr_test": expected}
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [unit]}))
+    code, said = promtool("test", "rules", tmp_path / "test.yml")
+    assert code == 0, said
 
 
 def test_metrics_that_never_came_are_an_alert(tmp_path: Path) -> None:

@@ -45,9 +45,10 @@ than the machine has, set the parameter and reboot.
 The host keeps a reserve of free memory for the kernel, on which sources disagree.
 
 One post of the DeepSeek-V4 thread (L311-323) sets `vm.min_free_kbytes` to 5242880 on its 119 GiB machine and to 3145728
-on the 121 GiB one, against `NV_ERR_NO_MEMORY` while a checkpoint of 148 GiB loads on two machines. Others answer that
-the cause was a defect of vLLM, fixed since (L335-337), and that a clean boot is enough (L376-377). Try these first. The
-preflight shows the setting only if the inventory names it; `load_memory.sysctl` sets it only while a model loads.
+on the 121 GiB one, against `NV_ERR_NO_MEMORY` (alone no evidence: LOG116) while 148 GiB load on two machines. Others
+answer that the cause was a defect of vLLM, fixed since (L335-337), and that a clean boot is enough (L376-377). Try
+these first. The preflight shows it only if the inventory names it; `load_memory.sysctl` sets it only while a model
+loads.
 """,
         _THREAD,
         severity=Severity.INFO,
