@@ -153,11 +153,17 @@ def image_family(repository: str) -> Source[ImageFamily] | None:
 
 
 @cache
+def symptom(name: str) -> Symptom:
+    """Return the symptom `code-slug`."""
+    from sparkiac.model.symptoms import Symptom  # noqa: PLC0415  few checks need one
+
+    return _shipped(f"symptoms/{name}.yaml", Symptom)
+
+
+@cache
 def symptoms() -> tuple[Symptom, ...]:
     """Return all known symptoms, sorted by code."""
-    from sparkiac.model.symptoms import Symptom  # noqa: PLC0415  no check needs them
-
-    return tuple(_shipped(f"symptoms/{name}.yaml", Symptom) for name in _names("symptoms"))
+    return tuple(map(symptom, _names("symptoms")))
 
 
 @cache

@@ -54,6 +54,10 @@ class MachineState(ReportedFacts):
     driver_fault: Text | None = None
     """Why nvidia-smi fails."""
     gpu: GpuState | None = None
+    kernel: Text | None = None
+    """Release of the running kernel."""
+    unpinnable: Text | None = None
+    """How much memory cannot be pinned, and how that shows."""
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None

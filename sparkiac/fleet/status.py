@@ -36,9 +36,9 @@ _STATES: Final = {
 
 
 class Problem(NamedTuple):
-    """Something that is not healthy, or that differs from the plan."""
+    """Something that is not healthy, that differs from the plan, or that an operator should know."""
 
-    kind: Literal["unhealthy", "drift"]
+    kind: Literal["unhealthy", "drift", "warning"]
     unit: str | None
     """Deployment or service that it is about; None if it is about the host."""
     text: str
@@ -114,6 +114,9 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
     if host.driver and machine.driver and not f"{machine.driver}.".startswith(f"{host.driver}."):
         text = f"driver {machine.driver} is loaded, the inventory has {host.driver}"
         yield Problem(DRIFT, None, text, "install the other driver with playbooks/driver.yml, or change the inventory")
+    if machine.unpinnable and (known := host.preflight.unpinnable):
+        hint = f"{known.code}: {known.hint}"
+        yield Problem(UNHEALTHY if known.rdma_units else "warning", None, machine.unpinnable, hint)
     if abs(clock_s) > CLOCK_LIMIT_S:
         direction = "ahead of" if clock_s > 0 else "behind"
         text = f"its clock is {abs(clock_s):.0f} s {direction} the clock of this machine"

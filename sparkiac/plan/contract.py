@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.contract_units import NodeWeights, StagedStore
+    from sparkiac.plan.contract_units import NodeWeights, StagedStore, UnpinnableMemory
 
 
 class ExpectedGpu(NamedTuple):
@@ -166,6 +166,7 @@ class Expectations(NamedTuple):
     memory_bytes: int | None
     idle_memory_bytes: int | None
     load_tuning: Mapping[str, str]
+    unpinnable: UnpinnableMemory | None
     disk: tuple[Disk, ...]
     links: tuple[ExpectedLink, ...]
     """Links of a host that runs nodes of groups."""

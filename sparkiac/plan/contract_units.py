@@ -38,6 +38,15 @@ class NodeWeights(NamedTuple):
     """Path of the manifest below /etc/sparkiac."""
 
 
+class UnpinnableMemory(NamedTuple):
+    """What preflight reports if the kernel has memory in which nothing can be pinned."""
+
+    rdma_units: tuple[str, ...]
+    """Units that register memory for RDMA: their host fails the check, and another host only loses memory."""
+    hint: str
+    code: str
+
+
 class ManifestFile(NamedTuple):
     """One file of a model."""
 

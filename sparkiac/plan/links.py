@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Environment = Mapping[str, str | int]
 
+RDMA: Final = "/dev/infiniband"
+"""Device files of RDMA."""
 _LINK_PORT: Final = 7349
 """Port of the leader of the first group; 7348 is that of the votes in an apply."""
 
@@ -88,7 +90,7 @@ def is_address(text: str) -> bool:
 
 def device_files(host: ResolvedHost, env: Environment) -> tuple[str, ...]:
     """Return the device files that the container of a node needs."""
-    return ("/dev/infiniband",) if _rdma(host, env) else ()
+    return (RDMA,) if _rdma(host, env) else ()
 
 
 def _rdma(host: ResolvedHost, env: Environment) -> tuple[RdmaLink, ...]:

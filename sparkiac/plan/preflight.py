@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.memory.values import GIB
-from sparkiac.plan import weights
+from sparkiac.plan import links, weights
 from sparkiac.plan.contract import (
     Disk,
     DockerAccess,
@@ -22,7 +22,7 @@ from sparkiac.plan.contract import (
     UnitExpectation,
     Versions,
 )
-from sparkiac.plan.contract_units import NodeWeights
+from sparkiac.plan.contract_units import NodeWeights, UnpinnableMemory
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def expectations(
         memory_bytes=host.memory_bytes,
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
         load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
+        unpinnable=_unpinnable(containers),
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=_links(host),
         ports=_ports(host),
@@ -143,6 +144,16 @@ def _doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Dou
         for each in catalog.doubted_drivers()
         if each.compute_capability == host.gpu.compute_capability
     )
+
+
+def _unpinnable(containers: tuple[Container, ...]) -> UnpinnableMemory | None:
+    """Return which units cannot work with memory that cannot be pinned; None on a host whose units use no GPU."""
+    if not any(container.confinement.gpu for container in containers):
+        return None
+    known = catalog.symptom("LOG149-memory-cannot-be-pinned")
+    units = tuple(container.name for container in containers if links.RDMA in container.confinement.devices)
+    failing = f"{', '.join(units)} cannot register memory for RDMA. " if units else ""
+    return UnpinnableMemory(units, f"{failing}{known.cause} {known.remedy[0]}", known.code)
 
 
 def _links(host: PlacedHost) -> tuple[ExpectedLink, ...]:

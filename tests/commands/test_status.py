@@ -12,7 +12,7 @@ import pytest
 from sparkiac.fleet import query
 from tests.fleet import hosts
 from tests.fleet.hosts import GENERATION, Fleet, host, unit
-from tests.plan.fleets import LOCK, deployment
+from tests.plan.fleets import LOCK, PAIR, deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +184,37 @@ def test_3_for_drift_and_another_generation(fleet: Fleet, cli: Cli, values: dict
     code, found = as_json(cli)
     assert (code, found[0]) == (3, f"spark-01 drift: {said}")
     assert cli("status", "lab.yaml").out.endswith("2 hosts, 1 unit: 1 host not as generated\n")
+
+
+UNPINNABLE: Final = (
+    "at least 9.3 GiB of memory that cannot be pinned "
+    "(CmaFree 9.3 GiB, CmaTotal 0.0 GiB, kernel 7.0.0-1019-nvidia without kho=)"
+)
+
+
+def test_0_with_a_warning_for_memory_that_cannot_be_pinned(fleet: Fleet, cli: Cli) -> None:
+    facts = host(unit("chat"))
+    facts["machine"] |= {"kernel": "7.0.0-1019-nvidia", "unpinnable": UNPINNABLE}
+    fleet.answers(FIRST, facts)
+    assert as_json(cli) == (0, [f"spark-01 warning: {UNPINNABLE}"])
+    outcome = cli("status", "lab.yaml")
+    said = " ".join(outcome.out.split())
+    assert "LOG149: Kexec handover (KHO) reserves memory" in said
+    assert "If /sys/kernel/kexec_crash_size is 0, add kho=off to the kernel command line" in said
+    assert said.endswith("all healthy and as generated")
+    found = json.loads(cli("status", "lab.yaml", "--format", "json").out)
+    assert (found["healthy"], found["as_generated"]) == (True, True)
+    assert found["hosts"][0]["machine"]["kernel"] == "7.0.0-1019-nvidia"
+
+
+def test_1_for_memory_that_a_group_cannot_register(fleet: Fleet, cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(PAIR.replace("name: pair", "name: lab"))
+    facts = host(unit("big", group=True))
+    facts["machine"] |= {"unpinnable": UNPINNABLE}
+    fleet.answers(FIRST, facts)
+    fleet.answers(SECOND, host(unit("big", group=True)))
+    assert as_json(cli) == (1, [f"spark-01 unhealthy: {UNPINNABLE}"])
+    assert "big cannot register memory for RDMA." in " ".join(cli("status", "lab.yaml").out.split())
 
 
 def test_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:

@@ -22,6 +22,7 @@ NAMES = {
     "NodeWeights": contract_units.NodeWeights,
     "Promise": contract.Promise,
     "StagedStore": contract_units.StagedStore,
+    "UnpinnableMemory": contract_units.UnpinnableMemory,
 }
 NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [

@@ -28,8 +28,14 @@ def _no_waiting(preflight: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 0)
 
 
-def prepared(preflight: ModuleType, host: Any, name: str = "x", **unit: object) -> Any:  # noqa: ANN401
-    wanted = complete(preflight.EXPECTED, {"units": {name: {"image": IMAGE, **unit}}})
+def prepared(
+    preflight: ModuleType,
+    host: Any,  # noqa: ANN401
+    name: str = "x",
+    unpinnable: object = None,
+    **unit: object,
+) -> Any:  # noqa: ANN401
+    wanted = complete(preflight.EXPECTED, {"units": {name: {"image": IMAGE, **unit}}, "unpinnable": unpinnable})
     return preflight.check_unit(name, wanted, host)
 
 

@@ -101,6 +101,8 @@ def host(tmp_path: Path) -> Host:
     found.write("proc/meminfo", MEMINFO.replace("_", ""))
     found.write("proc/driver/nvidia/version", NVRM)
     found.write("proc/uptime", "100000.50 1.0\n")
+    found.write("proc/sys/kernel/osrelease", "7.0.0-1019-nvidia\n")
+    found.write("proc/cmdline", "BOOT_IMAGE=/vmlinuz ro\n")
     found.write("sys/class/dmi/id/bios_version", "5.36_0ACUM018\n")
     found.path("usr/local/lib").mkdir(parents=True)
     found.path("usr/local/lib/sparkiac").symlink_to(SCRIPTS)
@@ -132,6 +134,8 @@ def test_a_machine_without_sparkiac(host: Host) -> None:
         "driver": "580.142",
         "driver_fault": None,
         "gpu": {"clock_mhz": 2418, "max_clock_mhz": 3003, "temperature_c": 41, "power_w": None},
+        "kernel": "7.0.0-1019-nvidia",
+        "unpinnable": None,
         "firmware": "5.36_0ACUM018",
         "memory": {"total_bytes": 128_000_000, "available_bytes": 61_440_000, "page_cache_bytes": 30_720_000},
         "uptime_s": 100_000,
@@ -163,6 +167,16 @@ def test_a_machine_without_gpu_and_with_an_odd_meminfo(host: Host) -> None:
     found = read(host).machine
     assert (found.driver, found.driver_fault, found.memory) == (None, None, None)
     assert not any("nvidia-smi" in argv for argv in host.ran)
+
+
+def test_memory_that_cannot_be_pinned(host: Host) -> None:
+    host.write("proc/meminfo", MEMINFO.replace("_", "") + "CmaTotal: 32768 kB\nCmaFree: 9784000 kB\n")
+    assert read(host).machine.unpinnable == (
+        "at least 9.3 GiB of memory that cannot be pinned (CmaFree 9.3 GiB, CmaTotal 0.0 GiB, "
+        "kernel 7.0.0-1019-nvidia without kho=)"
+    )
+    host.path("proc/cmdline").unlink()
+    assert read(host).machine.unpinnable is None
 
 
 def test_a_unit_that_serves(host: Host, service: Service) -> None:

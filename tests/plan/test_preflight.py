@@ -37,6 +37,20 @@ def test_drivers_that_sources_disagree_on_are_named_on_this_hardware_alone() -> 
     assert not wanted(service()).doubted_drivers
 
 
+def test_memory_that_cannot_be_pinned_fails_for_groups_over_rdma_alone() -> None:
+    """(LOG149) The words are those of the symptom; a group without RDMA, and a single host, lose memory only."""
+    [known] = [each for each in catalog.symptoms() if each.code == "LOG149"]
+    text = f"{known.cause} {known.remedy[0]}"
+    group = wanted(PAIR).unpinnable
+    assert group is not None
+    assert group == (("big",), f"big cannot register memory for RDMA. {text}", "LOG149")
+    for other in (PAIR + "    env: {NCCL_IB_DISABLE: 1}\n", PAIR.replace("hca: rocep1s0f1, ", ""), deployment()):
+        assert wanted(other).unpinnable == ((), text, "LOG149")
+    named = wanted(PAIR + "    env: {NCCL_IB_GID_INDEX: 3}\n").unpinnable
+    assert named == group, "the GID is not looked up, but RDMA is used"
+    assert wanted(service()).unpinnable is None
+
+
 def test_an_image_brings_the_driver_that_it_was_built_for() -> None:
     """(DRV002, DRV003) Most images say nothing."""
     found = wanted(deployment(f'image: "{NANO}@{ONES}"'))

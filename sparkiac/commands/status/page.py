@@ -29,7 +29,7 @@ _NONE: Final = "-"
 _DAY_S: Final = 86_400
 _STYLES: Final = {"ready": "green", "running": "green", "starting": "yellow", "stopping": "yellow", "resting": "dim"}
 _BAD: Final = "bold red"
-_KINDS: Final = {"unhealthy": "red", "drift": "yellow"}
+_KINDS: Final = {"unhealthy": "red", "drift": "yellow", "warning": "yellow"}
 
 
 def page(statuses: Sequence[HostStatus], *, width: int) -> Iterator[RenderableType]:
