@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 import switch_state
 import switch_store
 import units_host
+import units_starts
 import units_turns
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def samples(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[s
         yield "sparkiac_unit_ready", labels, int(state["ActiveState"] == "active")
         yield "sparkiac_unit_failed", labels, int(state["ActiveState"] == "failed")
         yield "sparkiac_unit_restarts_total", labels, int(state["NRestarts"])
+        if state["ActiveState"] == "failed" and (reason := units_starts.gave_up(machine, each["unit"])):
+            yield "sparkiac_unit_gave_up", {**labels, "reason": reason}, 1
         if each["deployment"] is not None:
             yield "sparkiac_wrong_answer", labels, int(ALERT in state["StatusText"])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import preflight_kernel
+
 if TYPE_CHECKING:
     from units_host import LocalHost
 
@@ -28,6 +30,8 @@ def facts(machine: LocalHost) -> dict[str, Any]:
         "driver": loaded,
         "driver_fault": fault,
         "gpu": state,
+        "kernel": line(machine, preflight_kernel.RELEASE),
+        "unpinnable": unpinnable(machine),
         "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
         "memory": memory(machine),
         "uptime_s": uptime(machine),
@@ -68,6 +72,14 @@ def memory(machine: LocalHost) -> dict[str, int] | None:
         sizes = {key.rstrip(":"): int(size) * KIB for key, size, *_ in map(str.split, lines)}
         return {name: sizes[key] for name, key in MEMORY.items()}
     except (OSError, ValueError, KeyError):
+        return None
+
+
+def unpinnable(machine: LocalHost) -> str | None:
+    """Return how much memory cannot be pinned; None without a sign of it."""
+    try:
+        return preflight_kernel.unpinnable(machine)
+    except (OSError, ValueError):
         return None
 
 

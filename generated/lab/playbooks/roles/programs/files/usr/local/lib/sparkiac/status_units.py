@@ -15,6 +15,7 @@ import status_wrong
 import switch_drain
 import switch_gate
 import units_host
+import units_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,7 @@ def facts(
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
                 "wrong": wrong.result().get(unit["name"]),
+                "gave_up": units_starts.gave_up(machine, unit["name"]),
                 **answered,
             }
             for unit, answered in zip(units, servers)  # noqa: B905 - Python 3.8

@@ -21,6 +21,7 @@ STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
+    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
 )  # fmt: skip
 
 

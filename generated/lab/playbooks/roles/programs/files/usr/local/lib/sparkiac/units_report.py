@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import units_host
+import units_starts
 
 if TYPE_CHECKING:
     from units_host import LocalHost
@@ -49,7 +50,7 @@ def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
     return "\n".join(
         [
-            f"{name} did not become ready: {RESULTS.get(shown, shown)}.",
+            f"{name} did not become ready: {units_starts.gave_up(machine, name) or RESULTS.get(shown, shown)}.",
             f"last health check: {checks[-1] if checks else 'none'}",
             *[f"  {line}" for line in engine(lines)],
             f"whole log: journalctl --unit={name}",

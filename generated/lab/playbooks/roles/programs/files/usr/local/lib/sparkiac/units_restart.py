@@ -70,6 +70,9 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
     say(step)
     if step.action == "restart" and unit["drain_s"]:
         leave(machine, unit, "stop")
+    if step.action != "wait":
+        # systemd before 255 keeps NRestarts of a unit that restarts, so its starts would not count from zero.
+        machine.run("systemctl", "reset-failed", unit_file(step.unit))
     # With Type=notify, systemctl returns when the server is ready or has failed.
     machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:
