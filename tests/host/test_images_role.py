@@ -155,3 +155,18 @@ def test_the_image_of_the_former_deployment_stays(bench: Path) -> None:
     assert (bench / "images").read_text().splitlines() == [former, BUILT, IMAGE]
     asked = {" ".join(line.split()[:2]) for line in (bench / "log").read_text().splitlines()}
     assert asked == {"image inspect", "pull --quiet", "run --rm"}
+
+
+def test_a_host_that_failed_before_is_no_error_of_the_others(bench: Path) -> None:
+    """It is in its rescue section, and still in the play, when the others look for images to copy."""
+    (bench / "images").write_text(f"{BUILT}\n{IMAGE}\n")
+    [written] = yaml.safe_load((bench / "play.yml").read_text())
+    role = {"name": "Look", "ansible.builtin.include_role": {"name": written.pop("roles")[0]["role"]}}
+    fails = {"name": "Fail", "ansible.builtin.fail": {"msg": "no secret"}, "when": "inventory_hostname == 'there'"}
+    rescue = [{"name": "Go on", "ansible.builtin.debug": {"msg": "left out"}}]
+    tasks = [{"name": "Download", "block": [fails, role], "rescue": rescue}]
+    (bench / "play.yml").write_text(yaml.safe_dump([{**written, "tasks": tasks}]))
+    done = play(bench, inventory="here,there,")
+    assert done.code == 0, done.said
+    assert "has no attribute" not in done.said
+    assert re.search(r"here +: ok=\d+ .* failed=0 .* rescued=0", done.said)
