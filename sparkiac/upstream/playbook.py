@@ -26,6 +26,8 @@ _TICK_S: Final = 0.2
 _GRACE_S: Final = 5
 """Time for Ansible to end after an interrupt. A terminal sends the interrupt to Ansible as well."""
 _BLOCK: Final = 1 << 16
+_LONGEST_SOCKETS: Final = 75
+"""Longest path of a directory for sockets: macOS allows 103 characters, of which Ansible and ssh add 28."""
 
 
 class MissingProgramError(Exception):
@@ -42,7 +44,7 @@ class PlaybookRun(NamedTuple):
     options: tuple[str, ...]
     """Options of ansible-playbook; relative paths in them start in the current directory."""
     log: Path
-    """File to which Ansible's own output is appended."""
+    """File to which Ansible's own output is appended; the sockets of ssh are in its directory."""
 
 
 def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable[[], None]) -> int:
@@ -59,7 +61,7 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
             process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
                 (program(_PROGRAM), *options),
                 stdin=subprocess.DEVNULL if os.isatty(0) else None,
-                env=_environment(wanted.tree, writer),
+                env=_environment(wanted, writer),
                 stdout=output,
                 stderr=output,
                 pass_fds=(writer,),
@@ -89,12 +91,19 @@ def program(name: str) -> str:
     return found
 
 
-def _environment(tree: Path, writer: int) -> dict[str, str]:
-    """Return the environment. The configuration is the user's, as Ansible would find it, or else that of the tree."""
+def _environment(wanted: PlaybookRun, writer: int) -> dict[str, str]:
+    """Return the environment. The configuration is the user's, as Ansible would find it, or else that of the tree.
+
+    The connections that ssh shares are those of this apply: a connection of an earlier one may hang.
+    """
     plugins = [str(directory("templates") / "ansible"), os.environ.get("ANSIBLE_CALLBACK_PLUGINS", "")]
     added = {"SPARKIAC_EVENTS": str(writer), "ANSIBLE_CALLBACK_PLUGINS": ":".join(filter(None, plugins))}
+    added["PYTHONDONTWRITEBYTECODE"] = "1"  # an action of the playbooks is in the tree
     if not Path("ansible.cfg").exists():
-        added["ANSIBLE_CONFIG"] = os.environ.get("ANSIBLE_CONFIG", str(tree / "ansible.cfg"))
+        added["ANSIBLE_CONFIG"] = os.environ.get("ANSIBLE_CONFIG", str(wanted.tree / "ansible.cfg"))
+    sockets = str(wanted.log.parent.absolute())
+    if len(sockets) <= _LONGEST_SOCKETS:
+        added["ANSIBLE_SSH_CONTROL_PATH_DIR"] = sockets
     return os.environ | added
 
 

@@ -1,13 +1,16 @@
 # ruff: noqa: INP001  a plugin, which Ansible finds by its file name
 """Ansible callback that writes one JSON object per event to the file descriptor SPARKIAC_EVENTS.
 
-It adds to Ansible's own output and changes nothing. Works with ansible-core 2.16 and newer.
+It adds to Ansible's own output, and ends Ansible if `sparkiac apply` is killed. Works with ansible-core 2.16 and newer.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
+import threading
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -34,6 +37,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
         """Open the descriptor."""
         super().__init__(*words, **options)
         self._out: int | None = int(os.environ["SPARKIAC_EVENTS"])
+        threading.Thread(target=_end_with_reader, args=(self._out,), daemon=True).start()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:  # noqa: ANN401
         """Write that a play starts: Ansible has read all files and asked for all passwords."""
@@ -51,6 +55,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002
         """Write that a task failed."""
         self._result("ignored" if ignore_errors else "failed", result)
+
+    def v2_runner_retry(self, result: Any) -> None:  # noqa: ANN401
+        """Write that a task is repeated."""
+        self._result("retry", result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:  # noqa: ANN401
         """Write that a host did not respond."""
@@ -74,6 +82,14 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
                 line = line[os.write(self._out, line) :]
         except OSError:
             self._out = None
+
+
+def _end_with_reader(descriptor: int) -> None:
+    """Wait until the reader of the pipe has ended, and end Ansible."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # an error is always reported
+    poll.poll()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _field(result: Any, name: str) -> Any:  # noqa: ANN401

@@ -49,9 +49,19 @@ SAME: Final[dict[str, Any]] = {
     "secrets": [],
     "state": {"current": "0123456789abcdef", "previous": None, "committed": "0123456789abcdef", "pending": None},
     "lease": None,
-    "stores": False,
+    "faults": [],
 }
 """What the program `switch look` prints for a host that is up to date."""
+LEASE: Final[dict[str, Any]] = {
+    "run": "r1",
+    "owner": "ann@desk, pid 4711",
+    "age_s": 200,
+    "renewed_s": 12,
+    "step": "switch",
+    "ended": False,
+    "free": False,
+}
+"""The lease of another apply in such an answer."""
 RESTART: Final[dict[str, Any]] = SAME | {
     "differs": True,
     "files": ["etc/sparkiac/chat/compose.yaml", "etc/sparkiac/generation.json"],

@@ -16,7 +16,7 @@ import pytest
 
 from sparkiac.commands.exits import Exit
 from tests.commands import fleet
-from tests.commands.fleet import LOCAL, RESTART
+from tests.commands.fleet import LEASE, LOCAL, RESTART, SAME
 from tests.conftest import ROOT
 from tests.plan.fleets import service
 
@@ -226,12 +226,42 @@ def test_4_for_a_lock_that_is_missing_or_an_example(cli: Cli) -> None:
 
 
 def test_5_for_a_host_that_another_apply_changes(root: Path, cli: Cli) -> None:
-    lease = {"run": "r1", "owner": "ann@desk, pid 4711", "age_s": 200}
-    fleet.looks(root, "spark-01", RESTART | {"lease": lease})
+    fleet.looks(root, "spark-01", RESTART | {"lease": LEASE})
     outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
     assert outcome.code == 5
-    assert "in use: spark-01: ann@desk, pid 4711 has been applying for 3 min 20 s\n" in outcome.out
+    assert "in use: spark-01: ann@desk, pid 4711 has been applying for 3 min 20 s, step switch " in " ".join(
+        outcome.out.split()
+    )
     assert outcome.out.endswith("Nothing was changed. Apply again when the other apply has ended.\n")
+
+
+def test_a_lease_of_a_process_that_has_ended(root: Path, cli: Cli) -> None:
+    """That of the same user is taken; that of another one is refused, and the message says how to take it."""
+    ended = LEASE | {"ended": True, "step": "gate"}
+    fleet.looks(root, "spark-01", RESTART | {"lease": ended})
+    outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
+    assert outcome.code == 5
+    said = "spark-01: ann@desk, pid 4711 has ended in the step gate, 12 s ago"
+    assert f"in use: {said}; --take-over takes its lease " in " ".join(outcome.out.split())
+    fleet.looks(root, "spark-01", RESTART | {"lease": ended | {"free": True}})
+    fleet.answers(root, "spark-01", "services", COMMITTED)
+    outcome = cli("apply", "lab.yaml", "--yes", "--take-over", "--", *LOCAL)
+    assert outcome.code == 0, outcome.text
+    assert f"takes over: {said} " in " ".join(outcome.out.split())
+
+
+def test_1_for_a_server_that_does_not_work_although_nothing_differs(root: Path, cli: Cli) -> None:
+    fault = "sparkiac-chat: /health: HTTP 503"
+    fleet.looks(root, "spark-02", SAME | {"faults": [fault]})
+    for words in (["--yes"], ["--check"]):
+        outcome = cli("apply", "lab.yaml", *words, "--", *LOCAL)
+        assert outcome.code == 1
+        assert outcome.out == (
+            f"unchanged: spark-01, spark-02\ndoes not work: spark-02: {fault}\n"
+            "Nothing was changed: the hosts have what generated/lab contains, but a server does not work.\n"
+        )
+    found = json.loads(cli("apply", "lab.yaml", "--check", "--format", "json", "--", *LOCAL).out)
+    assert [host["faults"] for host in found["hosts"]] == [[], [fault]]
 
 
 def test_6_for_a_host_that_does_not_respond(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,13 @@ def test_hosts_of_a_group_change_together() -> None:
 
 def test_a_host_without_a_generation_and_with_strange_texts() -> None:
     """What a host answers cannot move the cursor of the terminal."""
-    answer = {"files": ["a"], "sysctls": ["vm.swappiness"], "units": [], "missing": ["image \x1b[2J is missing"]}
+    answer = {
+        "differs": True,
+        "files": ["a"],
+        "sysctls": ["vm.swappiness"],
+        "units": [],
+        "missing": ["image \x1b[2J is missing"],
+    }
     found = look(spark_01=answer)
     assert (found.hosts[0].now, found.hosts[0].new, found.hosts[0].differs) == (None, "a" * 16, True)
     shown = "".join(str(part) for part in page.page(found._replace(failed=(("x", "y"),)), width=100))

@@ -126,10 +126,14 @@ class Lab:
 
     def sparkiac_apply(self, *options: str) -> Recap:
         """Run `sparkiac apply` in the directory of the inventory."""
-        words = [sys.executable, "-m", "sparkiac", "apply", "inventories/lab.yaml", *options]
-        with self.running([*words, "--", "-e", f"@{self.folder}/secrets.json"], folder=self.folder) as process:
+        with self.sparkiac_applying(*options) as process:
             output, _ = process.communicate(timeout=3600)
         return Recap(process.returncode, {}, output)
+
+    def sparkiac_applying(self, *options: str) -> subprocess.Popen[str]:
+        """Start the same."""
+        words = [sys.executable, "-m", "sparkiac", "apply", "inventories/lab.yaml", *options]
+        return self.running([*words, "--", "-e", f"@{self.folder}/secrets.json"], folder=self.folder)
 
     def sparkiac(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run another command of sparkiac on the control station, with an ssh that knows the hosts."""

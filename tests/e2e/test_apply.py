@@ -155,6 +155,32 @@ def test_sparkiac_apply_shows_and_applies_a_change(lab: Lab) -> None:
     assert KEY not in recap.output
 
 
+def test_a_killed_sparkiac_apply_locks_nobody_out(lab: Lab) -> None:
+    """It is killed while a host switches. Ansible ends with it, and the next one waits for the end of the switch."""
+    lab.edit("max_model_len: 16384", "max_model_len: 24576")
+    lab.generate()
+    before = container(lab.bed, "spark-02")
+    with lab.sparkiac_applying("--yes") as process:
+        wait_for(lambda: not active(lab.bed, "spark-02"), "the restart to begin", timeout=300)
+        process.kill()
+        process.communicate(timeout=60)
+    recap = lab.sparkiac_apply("--yes")
+    assert recap.code == 0, recap.output
+    assert "spark-02: the switch of an apply that has ended still runs" in recap.output
+    assert container(lab.bed, "spark-02") != before
+    assert "Nothing to do" in recap.output
+
+
+def test_sparkiac_apply_asks_the_servers_although_nothing_differs(lab: Lab) -> None:
+    assert lab.sparkiac_apply("--yes").code == 0
+    behave(lab.bed, "spark-01", "unhealthy")
+    recap = lab.sparkiac_apply("--yes")
+    behave(lab.bed, "spark-01", "ok")
+    assert recap.code == 1, recap.output
+    assert "does not work: spark-01: sparkiac-qwen36: /health: HTTP 503" in recap.output
+    assert lab.sparkiac_apply("--yes").code == 0
+
+
 def behave(bed: Bed, host: str, behaviour: str) -> None:
     """Tell a host's model server how to behave."""
     url = f"http://{bed.hosts[host].address}:8001/standin"

@@ -6,6 +6,7 @@ stopped and go on later: a moment that passed is not repeated with the same play
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -13,6 +14,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.bed.shell import wait_for
-from tests.e2e.lab import ROOT, Lab
+from tests.e2e.lab import ROOT, Lab, Recap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
 pytestmark = pytest.mark.deep
 MOMENTS = 50
+KILLS = 20
+CUTS = 5
+PHASE = re.compile(r"^ *[\d a-z]+ s  (spark-\d+)  (.*)$", re.MULTILINE)
+"""A line of the progress of `sparkiac apply`."""
 CALLBACK = Path(__file__).parent / "callback"
 KEPT = Path("/var/tmp/sparkiac-killed")  # noqa: S108  kept between runs
 HARMLESS = {"assert", "debug", "fail", "group_by", "include_role", "include_tasks", "import_role", "set_fact", "pause"}
@@ -153,6 +159,73 @@ def test_kills_before_and_after_every_task_that_can_change_a_host(lab: Lab, tmp_
     print(f"{len(chosen)} moments")  # noqa: T201 - shown with -s
     for moment in chosen:
         check_once(lab, moment, lambda moment=moment: killed_at(lab, moment))  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def length_s(lab: Lab) -> float:
+    """Return the time of an apply that changes both hosts, here and now."""
+    change(lab)
+    began = time.monotonic()
+    recap = lab.sparkiac_apply("--yes")
+    assert recap.code == 0, recap.output
+    return time.monotonic() - began
+
+
+def interrupted(lab: Lab, seed: int, length_s: float, end: Callable[[subprocess.Popen[str]], str]) -> tuple[str, Recap]:
+    """Change both hosts, run `sparkiac apply`, end it at a random moment, and apply again at once.
+
+    `end` returns the output. Return the moment and the last phase that was shown, and the second apply.
+    """
+    change(lab)
+    moment = random.Random(seed).uniform(1, length_s)
+    with lab.sparkiac_applying("--yes") as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(moment)
+        ended = "" if process.poll() is None else "had ended, "
+        shown = PHASE.findall(end(process))
+    began = time.monotonic()
+    again = lab.sparkiac_apply("--yes")
+    phase = " ".join(shown[-1]) if shown else "look"
+    return f"{moment:.1f} s, {ended}{phase}: {again.code} after {time.monotonic() - began:.0f} s", again
+
+
+def check_converged(lab: Lab, again: Recap) -> None:
+    """Check that the second apply has ended well, and that nothing is left to do."""
+    assert again.code == 0, again.output
+    for host in SERVED:
+        assert settled(lab, host)
+    last = lab.sparkiac_apply("--yes")
+    assert (last.code, "Nothing to do" in last.output) == (0, True), last.output
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_the_next_sparkiac_apply_converges_at_once_after_a_kill(lab: Lab, length_s: float, seed: int) -> None:
+    """Every second time `sparkiac apply` alone is killed, otherwise Ansible too."""
+
+    def kill(process: subprocess.Popen[str]) -> str:
+        (os.kill if seed % 2 else os.killpg)(process.pid, signal.SIGKILL)
+        return process.communicate(timeout=60)[0]
+
+    moment, again = interrupted(lab, seed, length_s, kill)
+    print(f"kill {seed} ({'sparkiac' if seed % 2 else 'all'}) after {moment}", flush=True)  # noqa: T201
+    check_converged(lab, again)
+
+
+@pytest.mark.parametrize("seed", range(CUTS))
+def test_the_next_sparkiac_apply_converges_at_once_after_a_cut_cable(lab: Lab, length_s: float, seed: int) -> None:
+    """The cable of one host is unplugged until the apply has ended. The other host reports no error of a template."""
+    host = random.Random(seed).choice(sorted(SERVED))
+    said = []
+
+    def cut(process: subprocess.Popen[str]) -> str:
+        with lab.bed.unplugged(host):
+            said.append(process.communicate(timeout=600)[0])
+        return said[0]
+
+    moment, again = interrupted(lab, 100 + seed, length_s, cut)
+    print(f"cut {seed} ({host}) after {moment}", flush=True)  # noqa: T201
+    assert "has no attribute" not in said[0]
+    check_converged(lab, again)
 
 
 @pytest.mark.parametrize("seed", range(MOMENTS))

@@ -23,10 +23,10 @@ class Played(NamedTuple):
         return re.sub(r"\s+", " ", self.said)
 
 
-def play(
+def started(
     folder: Path, *words: str, playbook: str = "play.yml", inventory: str = "here,", connection: str = "local"
-) -> Played:
-    """Run a playbook of a folder, whose `bin` comes first in PATH and which stand-ins know as $STUB."""
+) -> subprocess.Popen[str]:
+    """Start a playbook of a folder, whose `bin` comes first in PATH and which stand-ins know as $STUB."""
     env = {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "STUB": str(folder),
@@ -39,6 +39,14 @@ def play(
     # Another version of Ansible: ANSIBLE_PLAYBOOK=/path/to/ansible-playbook pytest tests/host
     program = os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook"))
     argv = [program, *here, playbook, *words]
-    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    found = re.findall(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", done.stdout, re.MULTILINE)
-    return Played(done.returncode, {name: int(count) for name, count in found}, done.stdout + done.stderr)
+    return subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def play(
+    folder: Path, *words: str, playbook: str = "play.yml", inventory: str = "here,", connection: str = "local"
+) -> Played:
+    """Run a playbook to its end."""
+    with started(folder, *words, playbook=playbook, inventory=inventory, connection=connection) as running:
+        said, _ = running.communicate()
+    found = re.findall(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", said, re.MULTILINE)
+    return Played(running.returncode, {name: int(count) for name, count in found}, said)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import yaml
 
 from tests.host import tree
-from tests.host.plays import Played, play
+from tests.host.plays import Played, play, started
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CHECKOUT = Path(__file__).parents[2]
-LOCAL = {"ansible_become": False, "sparkiac_root": "{{ playbook_dir | dirname | dirname }}/at/{{ inventory_hostname }}"}
+LOCAL = {
+    "ansible_become": False,
+    "sparkiac_root": "{{ playbook_dir | dirname | dirname }}/at/{{ lease_host | default(inventory_hostname) }}",
+}
+"""The host of a task; `inventory_hostname` is not that to which a renewal is delegated."""
 PROBE = "import sys\nif sys.argv[-1] == 'bad': sys.exit('qwen36: expected 7351, got !!!!')\n"
 SLOW_FIRST = """{{ [['spark-01'], ['spark-02']]
   if lookup('pipe', 'sleep ' ~ (2 if inventory_hostname == 'spark-01' else 0)) == '' }}"""
@@ -97,9 +110,11 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_hosts_change_one_after_the_other_and_the_second_run_changes_nothing(bench: Bench) -> None:
     # A lease of a process that has ended is taken.
-    bench.at("spark-01", "lease.json", held(f"root@{os.uname().nodename}, pid 4194999"))
+    bench.at("spark-01", "lease.json", held(f"root@here, pid 4194999 [{machine()}/4194999-1]"))
     done = bench.apply()
     assert done.code == 0, done.said
+    assert "took the lease over from root@here, pid 4194999" in done.sentence
+    assert "(run other, step switch, renewed 5 s ago)" in done.sentence
     assert bench.order() == ["spark-01 committed", "spark-02 committed"]
     assert "spark-01: switched to" in done.said
     assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
@@ -107,6 +122,74 @@ def test_hosts_change_one_after_the_other_and_the_second_run_changes_nothing(ben
     assert (again.code, again.changed) == (0, {"spark-01": 0, "spark-02": 0}), again.said
     assert bench.asked("spark-01")[-1] == "look"
     assert "PLAY [Change]" not in again.said or "skipping: no hosts matched" in again.said
+
+
+def machine() -> str:
+    """Return the name of this machine in the owner of a lease."""
+    argv = [sys.executable, CHECKOUT / "playbooks/controller.py", str(os.getpid())]
+    owner = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)["owner"]
+    return str(owner.partition("[")[2].partition("/")[0])
+
+
+def renewals(bench: Bench, host: str) -> int:
+    """Return how often the lease of a host was renewed."""
+    return bench.at(host, "asked").count("lease renew --run ")
+
+
+def processes(bench: Bench, program: bytes = b"") -> list[int]:
+    """Return the processes of a program that work on a tree."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            ours = f"STUB={bench.lab}\0".encode() in (path / "environ").read_bytes()
+            if ours and program in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def renewing_every_second(bench: Bench) -> None:
+    """Do not wait for half a minute."""
+    path = bench.lab / "playbooks/roles/lease/action_plugins/renew_leases.py"
+    path.write_text(path.read_text().replace("PERIOD_S = 30", "PERIOD_S = 1"))
+    tree.write_manifest(bench.lab)
+
+
+def test_leases_are_renewed_in_long_tasks_and_on_hosts_that_wait(bench: Bench) -> None:
+    """The second host waits for the switch of the first one. The process that renews them ends with Ansible."""
+    renewing_every_second(bench)
+    bench.at("spark-01", "slow", "4")
+    done = bench.apply()
+    assert done.code == 0, done.said
+    assert all(renewals(bench, host) >= 2 for host in ("spark-01", "spark-02"))
+    wait_for(lambda: not processes(bench))
+    assert not list(bench.lab.rglob("__pycache__")), "the tree is as it was generated"
+    assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
+
+
+def test_the_leases_of_a_killed_controller_are_not_renewed_and_are_taken_at_once(bench: Bench) -> None:
+    renewing_every_second(bench)
+    bench.at("spark-01", "slow", "600")
+    with started(bench.lab, "-e", json.dumps(LOCAL), playbook="site.yml", inventory="inventory.yml") as controller:
+        wait_for(lambda: "start" in bench.asked("spark-01") and renewals(bench, "spark-02") > 0)
+        controller.kill()
+    wait_for(lambda: len(processes(bench, b"ansible-playbook")) <= 1)  # the worker that waits for the switch
+    before = renewals(bench, "spark-02")
+    assert json.loads(bench.at("spark-02", "lease.json"))["renewals"] == before
+    for process in processes(bench):
+        os.kill(process, signal.SIGKILL)
+    bench.at("spark-01", "slow", "0")
+    done = bench.apply()
+    assert done.code == 0, done.said
+    assert f"took the lease over from {pwd.getpwuid(os.getuid()).pw_name}@" in done.sentence
+    assert bench.order() == ["spark-01 committed", "spark-02 committed"]
 
 
 def test_a_dry_run_shows_every_difference_and_changes_nothing(bench: Bench) -> None:
@@ -243,6 +326,18 @@ def test_an_unreachable_host_stops_the_run_and_is_named(bench: Bench) -> None:
     assert done.code in (2, 4), done.said
     assert "spark-02 cannot be reached" in done.sentence
     assert '--limit "all:!spark-02"' in done.sentence
+    assert bench.order() == []
+
+
+def test_a_host_that_drops_out_in_the_preflight_is_the_only_failure(bench: Bench) -> None:
+    """It has answered until the leases were taken."""
+    words = "{{ 'ssh' if inventory_hostname == 'spark-02' and lease_held is defined else 'local' }}"
+    done = bench.apply("-e", json.dumps({"ansible_connection": words, "ansible_ssh_timeout": 1}))
+    assert done.code in (2, 4), done.said
+    assert "Nothing that runs was changed on any host, because spark-02 failed" in done.sentence
+    assert "has no attribute" not in done.said
+    assert "spark-01 cannot be changed" not in done.said
+    assert bench.at("spark-01", "lease.json") == ""
     assert bench.order() == []
 
 

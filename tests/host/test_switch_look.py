@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from tests.host.conftest import SCRIPTS, load
 from tests.host.expected import complete
+from tests.host.probed import Service, promise
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -31,6 +33,7 @@ CLEAN: dict[str, Any] = {
     "secrets": [],
     "state": {"current": "one", "previous": "zero", "committed": "one", "turn": None, "pending": None},
     "lease": None,
+    "faults": [],
 }
 
 
@@ -75,6 +78,7 @@ class Host:
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """Give a host that does not differ from its generation."""
     monkeypatch.setenv("STUB", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     module = load("switch_look.py")
     unit = {"name": "a", "files": [COMPOSE], "secrets": ["key"], "listen": None}
@@ -90,6 +94,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         "directories": [{"path": "/var/cache/sparkiac/a", "mode": "0700"}],
         "extra_files": ["12/x.py"],
         "user": "sparkiac",
+        "controller": {"owner": "anna@laptop, pid 12 [0123/12-7]", "running": ["12-7"], "take_over": False},
     }
     content = {COMPOSE: sha256("compose"), "etc/sparkiac/secrets/key": sha256("secret")}
     record = {"invocation": "1", "content": content, "memory_bytes": None, "listen": None}
@@ -236,6 +241,44 @@ def test_the_holder_of_the_lease_is_shown(host: Host) -> None:
     found = host.look()
     assert set(found) == {"lease"}
     assert (found["lease"]["run"], found["lease"]["owner"]) == ("run", "milo@desk, pid 4711")
+    assert found["lease"]["free"] is False
+
+
+def serve(host: Host, url: str | None, **values: object) -> None:
+    """Let unit `a` promise a server at a URL; the programs are where an apply installs them."""
+    programs = host.stub / "root/usr/local/lib/sparkiac"
+    if not programs.exists():
+        programs.parent.mkdir(parents=True)
+        programs.symlink_to(SCRIPTS)
+    host.data["plan"]["units"][0]["promise"] = promise("a", url=url, **values)
+
+
+def test_servers_are_asked_if_nothing_differs(host: Host) -> None:
+    with serving(Service()) as server:
+        server.authorization = "Bearer secret"
+        serve(host, server.url, api_key="key", models=["chat"])
+        host.systemd(StatusText="healthy")
+        assert host.look() == {}
+        assert server.asked == ["GET /health", "GET /v1/models"]
+        serve(host, server.url, api_key="key", models=["other"])
+        assert host.look() == {"faults": ["a: /v1/models: serves chat, fast, not other"]}
+        host.systemd(ActiveState="failed", StatusText="stopping")
+        server.asked.clear()
+        assert "faults" not in host.look()
+        assert server.asked == []
+    host.systemd(StatusText="healthy")
+    serve(host, server.url)
+    [fault] = host.look()["faults"]
+    assert fault.startswith("a: /health: ")
+
+
+def test_the_last_health_check_counts_too(host: Host) -> None:
+    """It has asked the model: a worker of a group and an engine that hangs answer nothing here."""
+    serve(host, None, kind="worker", models=[])
+    host.systemd(StatusText="healthy /v1/chat/completions: no answer within 60 s")
+    assert host.look() == {"faults": ["a: its health check: healthy /v1/chat/completions: no answer within 60 s"]}
+    host.systemd()
+    assert host.look() == {}
 
 
 def test_another_key_is_named_before_anything_is_done(host: Host) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +16,10 @@ import pytest
 
 from sparkiac.upstream import playbook
 from tests import pythons
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PLAY = """\
 - hosts: all
@@ -98,3 +103,80 @@ def test_an_event_that_arrives_in_parts_is_read_whole(tmp_path: Path, monkeypatc
     [found] = [each["stdout"] for each in events if "stdout" in each]
     assert len(found) == len("\n".join(map(str, range(1, 100001))))
     assert len(waits) > 3
+
+
+RETRIES = """\
+- ansible.builtin.command: {argv: [sh, -c, "echo x >>NOTED; wc -l <NOTED"]}
+  register: counted
+  until: counted.stdout | int > 1
+  retries: 5
+  delay: 0
+"""
+KILLED = """\
+import sys
+from pathlib import Path
+from sparkiac.upstream import playbook
+wanted = playbook.PlaybookRun(Path(sys.argv[1]), "site.yml", ("--limit", "one"), Path(sys.argv[2]))
+playbook.run(wanted, lambda event: print(event["event"], flush=True), lambda: None)
+"""
+
+
+@pytest.mark.parametrize("release", ["2.16", "2.19", "2.21"])
+def test_a_repeated_task_is_an_event_and_ansible_ends_with_its_reader(
+    release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader is killed while a task sleeps."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{bin_of(release)}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    made, own = tree(tmp_path / "tree"), tmp_path / "pid"
+    (made / "roles/look/tasks/main.yml").write_text(RETRIES.replace("NOTED", str(tmp_path / "noted")))
+    waits = f"import os, time; open({str(own)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    sleeps = json.dumps({"ansible.builtin.command": {"argv": [sys.executable, "-c", waits]}})
+    (made / "roles/services/tasks/main.yml").write_text(f"- {sleeps}\n")
+    argv = [sys.executable, "-c", KILLED, made, tmp_path / "log"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as reader:
+        wait_for(own.exists)
+        controller = subprocess.run(["pgrep", "-P", str(reader.pid)], capture_output=True, text=True, check=True).stdout
+        reader.kill()
+        assert reader.stdout
+        assert "retry" in reader.stdout.read().splitlines()
+    try:
+        wait_for(lambda: ended(int(controller)))
+    finally:
+        os.kill(int(own.read_text()), signal.SIGKILL)
+
+
+def ended(process: int) -> bool:
+    """Return whether a process has ended; nobody may have read its status."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_each_run_has_its_own_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except where their sockets would have too long a path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("ANSIBLE_SSH_CONTROL_PATH_DIR", "/mine")
+    made = tree(tmp_path / "tree")
+    (made / "roles/look/tasks/main.yml").write_text(
+        "- ansible.builtin.command: {argv: [printenv, ANSIBLE_SSH_CONTROL_PATH_DIR]}\n"
+    )
+    (made / "roles/services/tasks/main.yml").write_text("[]\n")
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        for folder, expected in ((Path(short), short), (tmp_path / ("long" * 20), "/mine")):
+            folder.mkdir(exist_ok=True)
+            events: list[Mapping[str, Any]] = []
+            wanted = playbook.PlaybookRun(made, "site.yml", ("--limit", "one"), folder / "log")
+            assert playbook.run(wanted, events.append, lambda: None) == 0
+            assert [each["stdout"] for each in events if "stdout" in each] == [expected]

@@ -32,6 +32,7 @@ class AnsibleCommand(click.Command):
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
 @click.option("--yes", is_flag=True, help="Apply without a question.")
 @click.option("--check", "only_check", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--take-over", is_flag=True, help="Take leases from another user's apply that has ended on this machine.")
 @AS_JSON
 def apply(  # noqa: PLR0913  one parameter for each option
     inventory: Path,
@@ -41,6 +42,7 @@ def apply(  # noqa: PLR0913  one parameter for each option
     output: Path | None,
     yes: bool,
     only_check: bool,
+    take_over: bool,
 ) -> int:
     """Show what would change on the hosts of INVENTORY, ask, and run ansible-playbook with generated/<name>/site.yml.
 
@@ -52,13 +54,13 @@ def apply(  # noqa: PLR0913  one parameter for each option
     -J or --vault-id NAME@prompt Ansible therefore asks twice; --become-password-file and --vault-password-file avoid
     this.
 
-    Exit codes: 0 done or nothing to do, 1 errors found or a host failed, 2 bad input or options, 3 files out of date or
-    edited by hand, or with --check a host would change, 4 lock missing, incomplete or an example, 5 another apply
-    changes a host, 6 a host is unreachable, 130 interrupted or answered with no.
+    Exit codes: 0 done or nothing to do, 1 errors found, a host failed or a server does not work, 2 bad input or
+    options, 3 files out of date or edited by hand, or with --check a host would change, 4 lock missing, incomplete or
+    an example, 5 another apply changes a host, 6 a host is unreachable, 130 interrupted or answered with no.
     """
     from sparkiac.commands.apply import options, tree
 
-    given = options.parse(ansible)
+    given = options.parse((*ansible, *(("-e", "take_over=1") if take_over else ())))
     asks = not (yes or only_check or given.check)
     require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)

@@ -29,10 +29,17 @@ class UnitStep(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """Another apply that changes a host."""
+    """Another apply that has the lease of a host."""
 
     owner: str
     age_s: int
+    renewed_s: int
+    step: str
+    """Phase of the other apply."""
+    ended: bool
+    """Whether its process is proven to have ended."""
+    free: bool
+    """Whether this apply takes the lease."""
 
 
 class HostLook(NamedTuple):
@@ -49,6 +56,8 @@ class HostLook(NamedTuple):
     missing: tuple[str, ...] = ()
     units: tuple[UnitStep, ...] = ()
     lease: Lease | None = None
+    faults: tuple[str, ...] = ()
+    """What is wrong with its servers; a host that differs is not asked."""
 
 
 class FleetLook(NamedTuple):
@@ -79,7 +88,12 @@ class FleetLook(NamedTuple):
     @property
     def held(self) -> tuple[HostLook, ...]:
         """The hosts that another apply changes."""
-        return tuple(look for look in self.hosts if look.lease is not None)
+        return tuple(look for look in self.hosts if look.lease is not None and not look.lease.free)
+
+    @property
+    def faulty(self) -> tuple[HostLook, ...]:
+        """The hosts with a server that does not work."""
+        return tuple(look for look in self.hosts if look.faults)
 
 
 def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:
@@ -109,12 +123,16 @@ def is_answer(event: Event) -> bool:
 def _look(host: str, new: str, text: str) -> HostLook:
     found: dict[str, Any] = json.loads(text)
     lease = found.get("lease")
-    parts = {key: _texts(found.get(key, ())) for key in ("files", "sysctls", "secrets", "missing")}
+    parts = {key: _texts(found.get(key, ())) for key in ("files", "sysctls", "secrets", "missing", "faults")}
     units = tuple(UnitStep(*_texts((each["unit"], each["action"], each["because"]))) for each in found["units"])
     now = (found.get("state") or {}).get("current")
-    differs = bool(found.get("differs", units or any(parts.values())))
-    held = Lease(escaped(str(lease["owner"])), int(lease["age_s"])) if lease else None
+    differs = bool(found["differs"])
+    held = Lease(**{key: _plain(lease[key]) for key in Lease._fields}) if lease else None
     return HostLook(host, now, new, differs, **parts, units=units, lease=held)
+
+
+def _plain(value: str | int) -> Any:  # noqa: ANN401  JSON
+    return escaped(value) if isinstance(value, str) else value
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sparkiac.commands.apply.looks import FleetLook, HostLook, UnitStep
+    from sparkiac.commands.apply.looks import FleetLook, HostLook, Lease, UnitStep
 
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
@@ -40,12 +40,22 @@ def page(look: FleetLook, *, width: int) -> Iterator[RenderableType]:
     for title, found in (("unreachable", look.unreachable), ("not compared", look.failed)):
         for name, reason in found:
             yield Text.assemble((f"{title}: {name}", "bold red"), f": {reason}")
-    for host in look.held:
-        yield Text.assemble((f"in use: {host.host}", "bold red"), f": {holder(host)}")
+    for host in look.hosts:
+        yield from _state(host)
     if look.changing:
         yield Text.assemble(("order: ", "bold"), order(look.batches))
     if look.retired:
         yield Text(f"retired: {', '.join(look.retired)}: what sparkiac put there is removed at the end")
+
+
+def _state(host: HostLook) -> Iterator[Text]:
+    """Return who has the lease of a host, and which of its servers do not work."""
+    if host.lease and host.lease.free:
+        yield Text.assemble((f"takes over: {host.host}", "yellow"), f": {holder(host.lease)}")
+    elif host.lease:
+        yield Text.assemble((f"in use: {host.host}", "bold red"), f": {holder(host.lease)}")
+    for fault in host.faults:
+        yield Text.assemble((f"does not work: {host.host}", "bold red"), f": {fault}")
 
 
 def order(batches: Sequence[Sequence[str]]) -> str:
@@ -59,10 +69,12 @@ def names(hosts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def holder(look: HostLook) -> str:
-    """Return who applies to a host at the moment, and for how long."""
-    lease = look.lease
-    return "" if lease is None else f"{lease.owner} has been applying for {duration(lease.age_s)}"
+def holder(lease: Lease) -> str:
+    """Return who has the lease of a host, in which step the apply is or ended, and what to do."""
+    if lease.ended:
+        said = f"{lease.owner} has ended in the step {lease.step}, {duration(lease.renewed_s)} ago"
+        return said if lease.free else f"{said}; --take-over takes its lease"
+    return f"{lease.owner} has been applying for {duration(lease.age_s)}, step {lease.step}"
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
+
 from sparkiac.commands.apply import looks
 from sparkiac.commands.apply.progress import ApplyProgress
 from sparkiac.commands.apply.results import Results
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.upstream.playbook import Event
 
 _LOOK: Final = "playbooks/look.yml"
+_WAITING: Final = "{}: the switch of an apply that has ended still runs; waiting for its end …"
 _NO_HOST: Final = "no host was compared: --limit selects none"
 SITE: Final = "site.yml"
 
@@ -37,12 +40,15 @@ class Applied(NamedTuple):
 
 def look(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
     """Compare the hosts with the generated directory; return a failure if Ansible reached no host."""
-    results, answers = Results(options.hidden), dict[str, str]()
+    results, answers, waiting = Results(options.hidden), dict[str, str](), set[str]()
 
     def on_event(event: Event) -> None:
         results.on_event(event)
         if looks.is_answer(event):
             answers[event["host"]] = event["stdout"]
+        elif event["event"] == "retry" and event["host"] not in waiting:
+            waiting.add(event["host"])
+            click.echo(_WAITING.format(event["host"]), err=True)
 
     wanted = playbook.PlaybookRun(fleet.path, _LOOK, options.for_look, log)
     code = results.code(playbook.run(wanted, on_event, lambda: None))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NOTHING: Final = "Nothing to do: the hosts have what {path} contains."
 _UNCHANGED: Final = "Nothing was changed."
 _OTHERS: Final = "Nothing was changed. To apply to the other hosts, add: -- --limit '{limit}'"
+_FAULTY: Final = "Nothing was changed: the hosts have what {path} contains, but a server does not work."
 _HELD: Final = "Nothing was changed. Apply again when the other apply has ended."
 _INTERRUPTED: Final = """
 Interrupted. A host that was switching ends on the new or the former generation by itself.
@@ -82,6 +83,9 @@ class ApplySession:
             terminal.show(page.page(look, width=terminal.width()))
         if code := self._prevented(look):
             return code
+        if not look.work and look.faulty:
+            self._echo(_FAULTY.format(path=self._fleet.path))
+            return Exit.FINDINGS
         if not look.work:
             self._echo(_NOTHING.format(path=self._fleet.path))
             return Exit.OK

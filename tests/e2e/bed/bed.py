@@ -99,7 +99,7 @@ class Bed:
 
     def _end_orphans(self) -> None:
         """Kill Ansible's workers whose controller was killed: they lead sessions of their own, and wait for ever."""
-        mark = f"={self.control_path}\0".encode()
+        mark = f"={self.ssh_key}\0".encode()
         for place in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if mark in (place / "environ").read_bytes():
