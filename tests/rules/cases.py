@@ -398,6 +398,18 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.20.0@{ONES}")),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: fp8}", "image: example.org/x:1")),
         Case(
+            _guessing("method: dflash", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.23.0@{ONES}"),
+            (
+                (
+                    "SPD002 11:27 chat drafts with DFlash and sets kv_cache_dtype: fp8: vLLM 0.23.0 refuses the pair, "
+                    "unless dflash_config of the drafter has causal: true"
+                ),
+            ),
+        ),
+        Case(_guessing("method: dflash", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.24.0@{ONES}")),
+        Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}", f"image: vllm/vllm-openai:v0.23.0@{ONES}")),
+        Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.23.0@{ONES}")),
+        Case(
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
             (
                 (

@@ -75,3 +75,12 @@ def test_a_copy_of_a_drafters_model_may_leave_out_that_it_was_tuned(model: str, 
     drafter = "speculative: {method: mtp, model: google/gemma-4-26B-A4B-it-assistant, num_speculative_tokens: 4}"
     report = checked(on("example.org/vllm:1", model, drafter), allow_unlocked=True, hidden=frozenset()).report
     assert ("SPD005" in {finding.code for finding in report.findings}) is found
+
+
+@pytest.mark.parametrize(("release", "severity"), [("0.22.1", Severity.ERROR), ("0.23.0", Severity.WARNING)])
+def test_a_release_in_which_one_build_refused_a_pair_has_a_warning(release: str, severity: Severity) -> None:
+    """In 0.23.0 the drafter's own configuration, which is not read, can allow an FP8 cache."""
+    pair = ("speculative: {method: dflash}", "set: {kv_cache_dtype: fp8}")
+    text = on(f"vllm/vllm-openai:v{release}", "Qwen/Qwen3.6-35B-A3B", *pair)
+    report = checked(text, allow_unlocked=True, hidden=frozenset()).report
+    assert {finding.severity for finding in report.findings if finding.code == "SPD002"} == {severity}
