@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.model.forms import SECRET
 from sparkiac.source.literals import can_be_real, is_named, is_option, literals
+from sparkiac.source.scalars import FALSE, NULL, TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,8 @@ _IN_TEXT: Final = re.compile(
 )
 _VARIABLES: Final = frozenset({"arguments", "env", "environment", "set"})
 """Keys below which each key is the name of a variable or an option."""
-_NOTHING: Final = frozenset({"", "null"})
+_NO_SECRETS: Final = NULL | TRUE | FALSE
+"""Values that are no secret under any name: `allow_credentials` of vLLM is a switch. A number can be a password."""
 _NAME_IN_TEXT: Final = re.compile(r"[A-Z0-9_]+|--[A-Za-z][\w-]*")
 """Words that can be names of variables and options, in a text that is not valid YAML."""
 
@@ -45,7 +47,7 @@ def literal(text: str, path: Path) -> str | None:
     if found:
         return found[0].what
     name = _variable(path)
-    return None if name is None or text in _NOTHING or text.startswith("/") else f"is the value of {name}"
+    return None if name is None or text in _NO_SECRETS or text.startswith("/") else f"is the value of {name}"
 
 
 def behind_option(option: object, value: object) -> bool:

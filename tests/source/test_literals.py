@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sparkiac.catalog.interfaces import interface, versions
+from sparkiac.engines.tables import table
 from sparkiac.formats.findings import as_data as as_json
 from sparkiac.formats.findings import as_text
 from sparkiac.report import Report
+from sparkiac.source.literals import is_named
 from tests.plan.fleets import deployment, service
 from tests.source.reading import ROOT, findings
 
@@ -92,11 +95,22 @@ def test_a_variable_that_is_called_a_secret_takes_no_literal(name: str, value: s
     assert "hunter2" not in broken
 
 
-@pytest.mark.parametrize("option", ["api_key", "hf_token", "ssl_keyfile_password", "api_key_x_secret"])
-def test_an_option_that_is_called_a_secret_takes_no_literal(option: str) -> None:
-    codes, shown = printed(deployment(f"set: {{{option}: [hunter2canary, b]}}"))
+@pytest.mark.parametrize("value", ["[hunter2canary, b]", "hunter2canary", "4242421"])
+@pytest.mark.parametrize("option", ["api_key", "hf_token", "ssl_keyfile_password", "api_key_x_secret", "credentials"])
+def test_an_option_that_is_called_a_secret_takes_no_literal(option: str, value: str) -> None:
+    codes, shown = printed(deployment(f"set: {{{option}: {value}}}"))
     assert set(codes) == {"SEC003"}
     assert "hunter2" not in shown
+    assert "4242421" not in shown
+
+
+def test_an_engine_option_that_is_called_a_secret_is_a_text_or_a_switch() -> None:
+    """A switch takes true and false. If a release has such an option that is a number, SEC003 must allow numbers."""
+    vllm = [found for version in versions() if (found := interface(version))]
+    kinds = {(option.kind, option.type) for each in vllm for option in each.options.values() if is_named(option.name)}
+    assert kinds == {("pair", None), ("value", "str")}
+    others = [each for engine in ("sglang", "llama-cpp") for each in table(engine).options.items()]
+    assert {option.kind for name, held in others if is_named(name) for option in held.values()} == {"switch", "text"}
 
 
 def test_a_key_over_many_lines_is_hidden_in_broken_text_too() -> None:
@@ -151,6 +165,7 @@ def test_services_and_builds_too() -> None:
     "line",
     [
         "env: {HF_TOKEN: null, OTHER_API_KEY: ''}",
+        "set: {allow_credentials: true, cors_credentials: False, hf_token: null}",
         "env: {VLLM_API_KEY_FILE: x, TOKENIZERS_PARALLELISM: 1, SSL_PRIVATE_KEY: /run/secrets/key}",
         "set: {hf_overrides: {architectures: [NemotronH_Nano_VL_V2]}, max_model_len: 4096}",
         "env: {EOS_TOKEN: '</s>', SORT_KEYS: x, BYPASS: x, A: 'postgres://u@db/x', P: 'http://u:$PW@h', Q: 'http://h:80/@x'}",

@@ -129,9 +129,9 @@ The file contains a secret.
 
 The file is reviewed and kept in a repository, and the files generated from it are copied to hosts: everyone who can
 read either can read a token in it. Values that have the form of a token or a private key are refused everywhere, and so
-are passwords in URLs and the values of variables and options that are called a key, a token or a password. The value is
-never shown. A deployment gets its key from `api_key: {secret: NAME}`; a login for the model hub is needed only where
-weights are staged, and no container gets it. If the secret was real, change it: it remains in the history of the file.
+are passwords in URLs and the values, other than true, false and null, of what is called a key, a token or a password.
+The value is never shown. A deployment gets its key from `api_key: {secret: NAME}`; a login for the model hub is needed
+only where weights are staged, and no container gets it. If the secret was real, change it: it stays in the history.
 
 Bad:
 
