@@ -14,7 +14,7 @@ import pytest
 from sparkiac.commands.diagnose import proposal
 from sparkiac.commands.diagnose.proposal import Proposal, propose
 from tests.conftest import ROOT
-from tests.plan.fleets import LOCK, PAIR
+from tests.plan.fleets import LOCK, ONES, PAIR, deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +37,18 @@ deployments:
     port: 8001
     set: {max_model_len: 131072, load_format: fastsafetensors}  # from the card
     env: {VLLM_FP8_MOE_BACKEND: marlin}
+"""
+TOOLS: Final = "enable_auto_tool_choice: true, tool_call_parser: qwen3_coder"
+GUIDE: Final = ("minimal", "kv-cache-type", "prefix-caching", "chunked-prefill", "async-scheduling", "speculation")
+AGENT: Final = """\
+services:
+  agent:
+    kind: hermes-agent
+    hosts: spark-01
+    uses: qwen36
+    api_key: {secret: hermes_key}
+    program: /home/spark/.local/bin/hermes
+    user: spark
 """
 START: Final = """\
 (APIServer pid=1) INFO 07-02 21:58:10 [api_server.py:1259] vLLM API server version 0.23.0
@@ -228,8 +240,7 @@ def test_bisect_writes_valid_configurations_in_the_order_of_the_guide(cli: Cli, 
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
     assert (outcome.code, outcome.out) == (0, "")
     steps = sorted(path.stem for path in Path("narrow").glob("*.diff"))
-    order = ("minimal", "kv-cache-type", "prefix-caching", "chunked-prefill", "async-scheduling", "speculation")
-    assert [step.partition("-")[2] for step in steps][:6] == list(order)
+    assert [step.partition("-")[2] for step in steps][:6] == list(GUIDE)
     subprocess.run(["git", "init", "--quiet", "."], cwd=lab, check=True)
     before = as_json(cli("check", "lab.yaml", "--allow-unlocked", "--format", "json"))
     for step in steps:
@@ -256,6 +267,36 @@ def test_bisect_writes_valid_configurations_in_the_order_of_the_guide(cli: Cli, 
         assert absent not in first
     readme = Path("narrow/README.md").read_text()
     assert all(f"`{step}.diff`" in readme for step in steps)
+
+
+@pytest.mark.parametrize("client", ["clients: [tools]", "agent"])
+def test_bisect_keeps_the_options_that_clients_require(cli: Cli, client: str) -> None:
+    text = INVENTORY.replace("load_format", f"{TOOLS}, disable_uvicorn_access_log: true, load_format")
+    Path("lab.yaml").write_text(text + AGENT if client == "agent" else f"{text}    {client}\n")
+    outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
+    assert (outcome.code, outcome.out) == (0, ""), outcome.err
+    steps = sorted(Path("narrow").glob("*.compose.yaml"))
+    assert [step.name.partition("-")[2].partition(".")[0] for step in steps] == [*GUIDE, "loading", "sizes"]
+    for command in (step.read_text() for step in steps):
+        assert "--enable-auto-tool-choice" in command
+        assert "--tool-call-parser=qwen3_coder" in command
+        assert "--disable-uvicorn-access-log" not in command, "it is in the last step, which is the deployment itself"
+    readme = Path("narrow/README.md").read_text()
+    assert "All of them keep `enable_auto_tool_choice`, `tool_call_parser`" in readme
+    assert "what only the complete deployment has: `disable_uvicorn_access_log`" in readme
+
+
+def test_bisect_leaves_out_what_only_long_requests_need(cli: Cli) -> None:
+    """262,144 tokens do not fit without an FP8 cache; the configurations without it have a shorter context."""
+    sizes = "kv_cache_dtype: fp8, max_model_len: 262144, kv_cache_memory_bytes: 2000000000"
+    text = deployment(f"set: {{{sizes}, {TOOLS}}}", "clients: [tools]", f"image: vllm/vllm-openai:v0.33.0@{ONES}")
+    Path("lab.yaml").write_text(text)
+    Path("lab.lock.yaml").write_text(LOCK)
+    outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "chat", "--bisect", "narrow")
+    assert outcome.code == 0
+    steps = sorted(path.name for path in Path("narrow").glob("*.diff"))
+    assert steps == ["1-minimal.diff", "2-kv-cache-type.diff"]
+    assert "--max-model-len=65536" in Path("narrow/2-kv-cache-type.spark-01.compose.yaml").read_text()
 
 
 def errors(found: dict[str, Any]) -> set[str]:

@@ -48,16 +48,32 @@ def write(context: Context, directory: Path) -> int:
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         message = f"{click.format_filename(directory)} exists and is not an empty directory; name a new one"
         raise click.UsageError(message)
-    wanted = steps(context.container)
+    wanted = removable(steps(context.container), context)
     found = configurations(wanted, context)
     if not found:
         click.echo(f"{context.container.name} has no options that can be left out", err=True)
         return Exit.FINDINGS
-    for name, content in _files(found, context).items():
+    for name, content in _files(found, wanted, context).items():
         directory.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(content)
     click.echo(f"{click.format_filename(directory)}: {len(found)} configurations; start with README.md", err=True)
     return Exit.OK
+
+
+def removable(wanted: Sequence[BisectStep], context: Context) -> Sequence[BisectStep]:
+    """Return the steps without the options whose absence is an error, such as the tool parser that clients require."""
+    if _valid(wanted[1:], context):
+        return wanted
+    omitted: list[BisectStep] = []
+    for step in reversed(wanted[1:]):
+        if _valid([*omitted, step], context):
+            omitted.append(step)
+            continue
+        for part in (step._replace(added=(name,)) for name in step.added):
+            omitted += [part] if _valid([*omitted, part], context) else []
+    names, left = {step.name for step in omitted}, {name for step in omitted for name in step.added}
+    found = (step._replace(added=tuple(filter(left.__contains__, step.added))) for step in wanted)
+    return [step for step in found if step.name in {FIRST, *names}]
 
 
 def configurations(wanted: Sequence[BisectStep], context: Context) -> list[Configuration]:
@@ -123,7 +139,7 @@ def _sizes(container: Container, length: int) -> dict[str, int]:
     }
 
 
-def _files(found: Sequence[Configuration], context: Context) -> Mapping[str, bytes]:
+def _files(found: Sequence[Configuration], wanted: Sequence[BisectStep], context: Context) -> Mapping[str, bytes]:
     """Return the files: for each configuration a diff and the compose file of each host."""
     from sparkiac import pipeline
     from sparkiac import write as writing
@@ -136,17 +152,19 @@ def _files(found: Sequence[Configuration], context: Context) -> Mapping[str, byt
         for host, _ in context.containers:
             path = f"hosts/{host.name}/etc/sparkiac/{name}/compose.yaml"
             files[f"{start}.{host.name}.compose.yaml"] = artifacts[path]
-    return files | {"README.md": _readme(found, context).encode()}
+    return files | {"README.md": _readme(found, wanted, context).encode()}
 
 
-def _readme(found: Sequence[Configuration], context: Context) -> str:
+def _readme(found: Sequence[Configuration], wanted: Sequence[BisectStep], context: Context) -> str:
     name, inventory = context.container.name, context.files[0].name
     rows = "".join(
         f"| {number} | `{number}-{each.step.name}.diff` | {each.added} | {_verdict(each, number)} |\n"
         for number, each in enumerate(found, 1)
     )
     every = steps(context.container)
-    after = map(_words, every[every.index(found[-1].step) + 1 :])
+    after = map(_words, wanted[wanted.index(found[-1].step) + 1 :])
+    kept = [f"`{name}`" for step in every for name in step.added if all(name not in each.added for each in wanted)]
+    keep = f"All of them keep {', '.join(kept)}: without these, `sparkiac check` reports errors.\n" if kept else ""
     return f"""\
 # Which option of {name} fails
 
@@ -164,7 +182,7 @@ Try them in this order until one fails:
 | | file | adds | if it fails and the one before does not |
 |---|---|---|---|
 {rows}
-If all of them start, the cause is in what only the complete deployment has: {", ".join(after)}.
+{keep}If all of them start, the cause is in what only the complete deployment has: {", ".join(after)}.
 Options that a step leaves out have the default of vLLM, which can be on. Environment variables are the same in all
 steps.
 """
