@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 
 def main() -> None:
     """Run the command line. A mistake of the user gives a message; only a defect of sparkiac gives a traceback."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is ignored in the background of a script
-        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    try:
+        import signal  # noqa: PLC0415  its import takes a millisecond, in which an interrupt can come
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background of a script it is ignored
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    except KeyboardInterrupt:
+        os._exit(130)
     from sparkiac.console import finish, run  # noqa: PLC0415  an interrupt ends the process from here on
 
     finish(lambda: run(sys.argv[1:]))

@@ -25,7 +25,26 @@ TRIES: Final = 12
 LONGEST_S: Final = 0.6
 
 
-@pytest.mark.parametrize("words", [("lock", "solo.yaml"), ("generate", "lab.yaml"), ("check", "lab.yaml")])
+COMMANDS: Final = (("lock", "solo.yaml"), ("generate", "lab.yaml"), ("check", "lab.yaml"), ("plan", "lab.yaml"))
+LINES: Final = """\
+import os, sys
+import sparkiac.__main__
+left, sys.argv = int(sys.argv[1]), ["sparkiac", "--version"]
+sys.modules.pop("signal", None)
+def trace(*_):
+    global left
+    left -= 1
+    if left == 0:
+        sys.settrace(None)
+        os.kill(os.getpid(), 2)
+    return trace
+sys.settrace(trace)
+sparkiac.__main__.main()
+"""
+"""This program interrupts itself in one of the first lines that the command line executes."""
+
+
+@pytest.mark.parametrize("words", COMMANDS)
 def test_an_interrupt_shows_no_traceback(tmp_path: Path, words: tuple[str, ...]) -> None:
     for name in ("solo", "lab"):
         shutil.copy(ROOT / f"inventories/{name}.yaml", tmp_path)
@@ -37,6 +56,12 @@ def test_an_interrupt_shows_no_traceback(tmp_path: Path, words: tuple[str, ...])
     assert [errors for _, errors in ended if "Traceback" in errors] == []
     assert {code for code, _ in ended} <= {130, 0}, "130 unless the command had ended"
     assert 130 in {code for code, _ in ended}
+
+
+@pytest.mark.parametrize("line", [3, 10, 25, 40, 55, 61, 80, 200, 1_000, 10_000])
+def test_an_interrupt_in_one_of_the_first_lines_shows_no_traceback(line: int) -> None:
+    done = subprocess.run([sys.executable, "-c", LINES, str(line)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 def interrupted(words: tuple[str, ...], folder: Path, env: dict[str, str], after_s: float) -> tuple[int, str]:
