@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sparkiac.upstream import ssh
 from tests.host.conftest import SCRIPTS
 from tests.host.probed import Service
 from tests.plan.fleets import LOCK, deployment
 from tests.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tests.conftest import Outcome
@@ -167,6 +169,44 @@ def test_what_listens_on_loopback_is_not_reached_from_here(stub: Path, folder: P
     outcome = cli("verify", "lab.yaml", "--from", "controller")
     assert outcome.code == 6
     assert "it listens on loopback; set bind to lan or fabric, or use --from host" in " ".join(outcome.out.split())
+
+
+@pytest.mark.parametrize(
+    ("turn", "names"),
+    [("day", ["always", "chat"]), ("night", ["always", "small"]), (None, ["always", "chat", "small"])],
+)
+def test_only_the_units_of_the_current_turn_are_checked(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, turn: str | None, names: list[str]
+) -> None:
+    """If the host does not say which turn it is, all are checked."""
+    small = "  small: {recipe: base/single-spark, model: example/big, hosts: spark-01, port: 8002}\n"
+    always = small.replace("small", "always", 1).replace("8002", "8003")
+    turns = "turns: {day: [chat], night: [small]}\n"
+    (folder / "lab.yaml").write_text(deployment() + small + always + turns)
+    (folder / "lab.lock.yaml").write_text(LOCK)
+    step = {"name": "health", "state": "ok", "evidence": "/health returns 200", "seconds": 0.1}
+    probed: list[str] = []
+
+    def run(_: str | None, words: Sequence[str], *, program: str, **_rest: object) -> ssh.Completed:
+        if "/usr/local/lib/sparkiac/probe.py" in words:
+            probed.append(json.loads(program)["promise"]["url"].rpartition(":")[2])
+            return subprocess.CompletedProcess([], 0, json.dumps({"steps": [step]}), "")
+        facts = {"clock": {"begin_s": 1.0, "end_s": 2.0}, "generation": {"turn": turn}}
+        return subprocess.CompletedProcess([], 0, json.dumps(facts), "")
+
+    monkeypatch.setattr(ssh, "run", run)
+    outcome = cli("verify", "lab.yaml", "--format", "json")
+    assert outcome.code == 0, outcome.text
+    assert [unit["name"] for unit in json.loads(outcome.out)["units"]] == names
+    assert sorted(probed) == sorted({"chat": "8001", "small": "8002", "always": "8003"}[name] for name in names)
+    if turn == "day":
+        outcome = cli("verify", "lab.yaml", "small")
+        assert outcome.code == 6
+        said = (
+            "it does not run in the turn day, which is the current one on spark-01; run sparkiac turn INVENTORY night"
+        )
+        assert said in " ".join(outcome.out.split())
+        assert cli("verify", "lab.yaml", "chat").code == 0
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ Whatever fails, no two hosts ever run units of different generations at the same
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import threading
 import time
@@ -303,6 +305,49 @@ def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:
         coordinator.over.set()
         coordinator.server.shutdown()
         coordinator.server.server_close()
+
+
+def test_a_decision_that_cannot_be_written_sends_the_group_back(fleet: Fleet) -> None:
+    """No member may switch on a decision that the coordinator does not have on its disk."""
+    members = http.Members("spark-02", [*NAMES], "spark-01", "127.0.0.1", fleet.port, "run", "secret")
+    coordinator = votes.Coordinator(members, lambda: None)
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    try:
+        assert votes.ask(members, "ready", vote=True) == "wait"
+        with pytest.raises(OSError, match="No space left"):
+            coordinator.agree("ready", ok=True, decide=full)
+        assert votes.ask(members, "ready", vote=True) == "back"
+        assert not coordinator.agree("ready", ok=True, decide=lambda: pytest.fail("it was decided"))
+    finally:
+        coordinator.over.set()
+        coordinator.server.shutdown()
+        coordinator.server.server_close()
+
+
+def test_both_go_back_if_the_coordinator_cannot_commit(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    coordinator, plain = fleet.hosts[0], runs.commit
+
+    def commit(switch: Any) -> None:  # noqa: ANN401
+        if switch.machine is coordinator:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        plain(switch)
+
+    monkeypatch.setattr(runs, "commit", commit)
+    found = fleet.switch(fleet.second, "second")
+    assert [each and each["outcome"] for each in found] == ["back", "back"]
+    assert "No space left" in str(found[0])
+    assert [committed(host) for host in fleet.hosts] == names(fleet.first)
+    assert [host.units["sparkiac-g"].runs for host in fleet.hosts] == ["g 1", "g 1"]
+    assert fleet.mixed == []
+
+
+def test_the_former_generation_starts_when_a_lost_host_has_stopped_its_units() -> None:
+    """A host notices late that it is cut off: a request has its timeout, and the next one starts later."""
+    noticed = votes.LOST_S + http.TIMEOUT_S + votes.POLL_S
+    assert noticed < votes.SILENT_S < votes.DOWN_S
 
 
 def inject(fleet: Fleet, seed: int) -> None:
