@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.bench import formulas
+from sparkiac.upstream.reported import Number, ReportedFacts, Text
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch, stream
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> d
     text = fetch(ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, data, timeout_s))
     try:
         found = json.loads(text)["choices"][0]["message"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         found = None
     if not isinstance(found, dict):
         message = "the response is not a chat completion"
@@ -109,27 +110,27 @@ def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> d
     return found
 
 
-class Served(NamedTuple):
+class Served(ReportedFacts):
     """A model as its server lists it."""
 
-    max_model_len: int | None
-    root: str | None
+    id: Text
+    max_model_len: Number | None = None
+    root: Text | None = None
     """What the server loaded: a repository, or a directory of the server."""
+
+
+class _ServedModels(ReportedFacts):
+    data: tuple[Served, ...]
 
 
 def models(url: str, key: str | None) -> dict[str, Served]:
     """Return the served models. Raises ServerError."""
     text = fetch(ServerRequest(f"{url}/v1/models", key))
     try:
-        listed = json.loads(text)["data"]
-        return {str(each["id"]): Served(_length(each.get("max_model_len")), each.get("root")) for each in listed}
-    except (ValueError, LookupError, TypeError, AttributeError):
-        message = f"{url}/v1/models: the response is not a list of models"
+        return {each.id: each for each in _ServedModels.of_json(text).data}
+    except ValueError as error:
+        message = f"{url}/v1/models: the response is not a list of models: {error}"
         raise ServerError(message) from None
-
-
-def _length(found: object) -> int | None:
-    return found if isinstance(found, int) and found > 0 else None
 
 
 def _body(endpoint: ApiEndpoint, chat: Chat) -> dict[str, Any]:
@@ -149,24 +150,40 @@ def _body(endpoint: ApiEndpoint, chat: Chat) -> dict[str, Any]:
     return body
 
 
+class _Usage(ReportedFacts):
+    prompt_tokens: Number | None = None
+    completion_tokens: Number | None = None
+
+
+class _Choice(ReportedFacts):
+    delta: dict[str, Any] | None = None
+
+
+class _Chunk(ReportedFacts):
+    """An event of a stream."""
+
+    usage: _Usage | None = None
+    choices: tuple[_Choice, ...] | None = None
+    error: Any = None
+
+
 def _sample(arrivals: Iterable[Arrival]) -> Sample:
-    usage: dict[str, Any] = {}
+    usage: _Usage | None = None
     times: list[float] = []
     reasoning = 0
-    for seconds, data in _chunks(arrivals):
-        usage = data.get("usage") or usage
-        for choice in data.get("choices") or ():
-            delta = choice.get("delta") or {}
+    for seconds, chunk in _chunks(arrivals):
+        usage = chunk.usage or usage
+        for delta in (choice.delta or {} for choice in chunk.choices or ()):
             if _is_token(delta):
                 times.append(seconds)
                 reasoning += not delta.get("content")
     if not times:
-        return Sample(prompt_tokens=int(usage.get("prompt_tokens") or 0), error=_no_token(usage))
-    if not usage:
+        return Sample(prompt_tokens=(usage and usage.prompt_tokens) or 0, error=_no_token(usage))
+    if usage is None or usage.completion_tokens is None:
         return Sample(error="the server sent no usage, so its tokens cannot be counted")
     return Sample(
-        prompt_tokens=int(usage.get("prompt_tokens") or 0),
-        output_tokens=int(usage.get("completion_tokens") or 0),
+        prompt_tokens=usage.prompt_tokens or 0,
+        output_tokens=usage.completion_tokens,
         ttft_s=times[0],
         total_s=times[-1],
         gap_s=max((later - earlier for earlier, later in pairwise(times)), default=0.0),
@@ -175,19 +192,19 @@ def _sample(arrivals: Iterable[Arrival]) -> Sample:
     )
 
 
-def _chunks(arrivals: Iterable[Arrival]) -> Iterator[tuple[float, dict[str, Any]]]:
+def _chunks(arrivals: Iterable[Arrival]) -> Iterator[tuple[float, _Chunk]]:
     for arrival in arrivals:
         if arrival.data == "[DONE]":
             return
         try:
-            data = json.loads(arrival.data)
-        except ValueError:
-            message = "an event of the stream is not JSON"
+            chunk = _Chunk.of_json(arrival.data)
+        except ValueError as error:
+            message = f"an event of the stream: {error}"
             raise ServerError(message) from None
-        if not isinstance(data, dict) or data.get("error"):
+        if chunk.error:
             message = "the server sent an error instead of a token"
             raise ServerError(message)
-        yield arrival.seconds, data
+        yield arrival.seconds, chunk
 
 
 def _is_token(delta: dict[str, Any]) -> bool:
@@ -201,11 +218,10 @@ def _is_token(delta: dict[str, Any]) -> bool:
     return "role" not in delta and any(name in delta for name in _TEXTS)
 
 
-def _no_token(usage: dict[str, Any]) -> str:
-    generated = usage.get("completion_tokens")
-    if generated:
+def _no_token(usage: _Usage | None) -> str:
+    if usage and usage.completion_tokens:
         return (
-            f"{generated} generated tokens were not streamed: a reasoning parser holds them back until the reasoning "
-            "ends; use --thinking off, or raise --output-tokens"
+            f"{usage.completion_tokens} generated tokens were not streamed: a reasoning parser holds them back until "
+            "the reasoning ends; use --thinking off, or raise --output-tokens"
         )
     return "the server generated no token"

@@ -44,7 +44,7 @@ def of_url(url: str, model: str | None, key: str | None) -> BenchTarget:
         raise ServerError(message)
     found = served[name]
     subject = BenchSubject(url=base, model=name, max_model_len=found.max_model_len)
-    return BenchTarget(ApiEndpoint(base, name, key, None, *found), subject)
+    return BenchTarget(ApiEndpoint(base, name, key, None, found.max_model_len, found.root), subject)
 
 
 def of_plan(plan: Plan, name: str) -> BenchTarget | HostFailure:

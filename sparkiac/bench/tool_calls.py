@@ -124,6 +124,8 @@ def _fault(session: BenchSession, case: Case) -> str | None:
         return fault(case, client.complete(session.endpoint, body, _TIMEOUT_S))
     except ServerError as error:
         return str(error)
+    except (AttributeError, TypeError, RecursionError):
+        return "the response is not a chat completion"
 
 
 def _messages(case: Case) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sparkiac.catalog import interfaces
+from sparkiac.model.base import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,16 +98,17 @@ def names(*quantities: str) -> tuple[str, ...]:
 
 
 def samples(page: str) -> Iterator[tuple[str, str, float]]:
-    """Yield name, labels and value of each series of a page of metrics; a value that is no number is 0."""
+    """Yield name, labels and value of each series of a page of metrics; NaN, and what no metric can reach, is 0."""
     for name, labels, value in _LINE.findall(page):
         yield name, labels, _number(value)
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return 0.0
+        value = 0.0
+    return value if abs(value) <= MOST_BYTES else 0.0
 
 
 def _has(metric: Metric, release: str) -> bool:

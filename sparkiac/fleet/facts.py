@@ -1,33 +1,8 @@
-"""The facts that the program `status` on a host reports, and the reader of its output.
-
-A host may have another version of the program: unknown keys are ignored, missing ones are None. Texts come from the
-host, so control characters are escaped and long texts cut before anything is shown.
-"""
+"""The facts that the program `status` on a host reports; those that an older version of it lacks are None."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-
-from sparkiac.characters import escaped_line
-
-_LONGEST: Final = 300
-
-
-def shown(text: str) -> str:
-    """Return a text of a host in one line of printable characters, with a limited length."""
-    line = escaped_line(" ".join(text.split()))
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-Text = Annotated[str, AfterValidator(shown)]
-
-
-class ReportedFacts(BaseModel):
-    """What a program on a host reports; a newer program may report more."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
+from sparkiac.upstream.reported import ReportedFacts, Text
 
 
 class Memory(ReportedFacts):
@@ -169,20 +144,5 @@ class HostFacts(ReportedFacts):
     units: tuple[Unit, ...] | None = None
     root: bool = True
     """Whether the program ran as root."""
-    unread: dict[Text, Text] = {}
+    unread: dict[Text, Text] = {}  # noqa: RUF012  pydantic copies it
     """Part that could not be read → reason."""
-
-
-def read(output: str) -> HostFacts:
-    """Read the last line of the program's output. Raises ValueError."""
-    lines = output.strip().splitlines()
-    if not lines:
-        message = "the status program printed nothing"
-        raise ValueError(message)
-    try:
-        return HostFacts.model_validate_json(lines[-1])
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the line"
-        message = f"unexpected output of the status program, at {place}: {shown(lines[-1])[:60]!r}"
-        raise ValueError(message) from None

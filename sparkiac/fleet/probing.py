@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
-from sparkiac.characters import escaped_line
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
 from sparkiac.upstream import ssh
+from sparkiac.upstream.reported import ReportedFacts, Text
 
 if TYPE_CHECKING:
     from sparkiac.plan.contract import Promise
@@ -28,14 +28,18 @@ _MARGIN_S: Final = 900
 """All answers after the first one, each with its limit of 60 s, and the connection."""
 
 
-class ProbeStep(NamedTuple):
+class ProbeStep(ReportedFacts):
     """The result of one step."""
 
-    name: str
-    state: str
+    name: Text
+    state: Text
     """`ok`, `failed` or `skipped`."""
-    evidence: str
+    evidence: Text
     seconds: float
+
+
+class _ProbeResult(ReportedFacts):
+    steps: tuple[ProbeStep, ...]
 
 
 class RequestOrigin(NamedTuple):
@@ -102,23 +106,18 @@ def _run(
     if isinstance(done, HostFailure):
         return done
     try:
-        return tuple(
-            ProbeStep(
-                str(each["name"]), str(each["state"]), escaped_line(str(each["evidence"])), float(each["seconds"])
-            )
-            for each in json.loads(done.stdout)["steps"]
-        )
-    except (ValueError, KeyError, TypeError):
-        return _no_result(done, in_container="docker" in words)
+        return _ProbeResult.of_output(done.stdout).steps
+    except ValueError as error:
+        return _no_result(done, str(error), in_container="docker" in words)
 
 
-def _no_result(done: ssh.Completed, *, in_container: bool) -> HostFailure:
+def _no_result(done: ssh.Completed, fault: str, *, in_container: bool) -> HostFailure:
     if in_container and done.returncode in _NO_PYTHON:
         return HostFailure(
             f"the container of the client has no python3: {_last(done)}", "use --from host", reachable=True
         )
-    hint = "apply the generated files, or check what a login on the host prints"
-    return HostFailure(f"the prober did not run: {_last(done)}", hint, reachable=True)
+    reason = f"the prober did not run: {_last(done)}" if done.returncode else f"the prober: {fault}"
+    return HostFailure(reason, "apply the generated files, or check what a login on the host prints", reachable=True)
 
 
 def _last(done: ssh.Completed) -> str:

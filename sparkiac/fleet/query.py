@@ -6,13 +6,14 @@ import shlex
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet import facts, load
+from sparkiac.fleet import load
+from sparkiac.fleet.facts import HostFacts
 from sparkiac.upstream import parallel, ssh
+from sparkiac.upstream.reported import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.fleet.facts import HostFacts
     from sparkiac.plan import HostPlan
 
 THREADS: Final = 64
@@ -101,9 +102,10 @@ def _facts(host: SshEndpoint) -> HostFacts | HostFailure:
     if done.returncode:
         return _failure(done.returncode, done.stderr)
     try:
-        return facts.read(done.stdout)
+        return HostFacts.of_output(done.stdout)
     except ValueError as error:
-        return HostFailure(str(error), "apply again, or check what a login on the host prints", reachable=True)
+        hint = "apply again, or check what a login on the host prints"
+        return HostFailure(f"status program: {error}", hint, reachable=True)
 
 
 def run(
@@ -127,14 +129,14 @@ def _failure(code: int, errors: str) -> HostFailure:
         return HostFailure(
             "an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True
         )
-    last = facts.shown(ssh.last_line(errors, "no message"))
+    last = shown(ssh.last_line(errors, "no message"))
     reason = f"the status program ended with exit status {code}: {last}"
     return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
 def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
     """Return why ssh has no connection, from what it printed."""
-    last = facts.shown(ssh.last_line(output, "no message of ssh"))
+    last = shown(ssh.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
         hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"

@@ -5,11 +5,11 @@ Nothing is installed on the machine or changed there.
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from sparkiac.assets import directory
 from sparkiac.upstream import ssh
+from sparkiac.upstream.reported import Number, ReportedFacts, Text
 
 _TIMEOUT_S: Final = 120
 """Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
@@ -34,18 +34,23 @@ class MachineError(Exception):
     """Facts about a machine could not be read; the text gives the reason and says what to do."""
 
 
-class Machine(NamedTuple):
+class FreeDisk(ReportedFacts):
+    """A directory and the free bytes of its disk."""
+
+    path: Text
+    free_bytes: Number
+
+
+class Machine(ReportedFacts):
     """Facts about a machine. None stands for an unknown value, with the reason in `unknown`."""
 
-    name: str | None
-    architecture: str | None
-    memory_bytes: int | None
-    gpu: str | None
-    driver: str | None
-    disks: tuple[tuple[str, int], ...]
-    """Pairs of a directory and the free bytes of its disk."""
-    unknown: tuple[tuple[str, str], ...]
-    """Pairs of a fact and the reason why it is unknown."""
+    name: Text | None
+    architecture: Text | None
+    memory_bytes: Number | None
+    gpus: tuple[tuple[Text, Text, Text], ...] | None
+    """Name, compute capability and driver version of each GPU."""
+    disks: tuple[FreeDisk, ...] | None
+    unknown: dict[Text, Text]
 
 
 def program(*parts: Part) -> str:
@@ -67,25 +72,10 @@ def inspect(target: str, *, store: str) -> Machine:
         raise MachineError(message) from None
     if done.returncode != 0:
         raise MachineError(_reason(target, done.returncode, done.stderr))
-    return read(done.stdout, target)
-
-
-def read(text: str, target: str) -> Machine:
-    """Read the program's output. Raises MachineError."""
     try:
-        data: dict[str, Any] = json.loads(text.strip().splitlines()[-1])
-        gpu, _, driver = (data["gpus"] or [(None, None, None)])[0]
-        return Machine(
-            data["name"],
-            data["architecture"],
-            data["memory_bytes"],
-            gpu,
-            driver,
-            tuple((each["path"], each["free_bytes"]) for each in data["disks"] or ()),
-            tuple(data["unknown"].items()),
-        )
-    except (ValueError, LookupError, TypeError, AttributeError):
-        message = f"{target}: unreadable output: {text.strip()[:120]!r}"
+        return Machine.of_output(done.stdout)
+    except ValueError as error:
+        message = f"{target}: {error}; check what a login there prints"
         raise MachineError(message) from None
 
 

@@ -88,7 +88,7 @@ def test_thinking_is_turned_on_or_off(server: Service, thinking: bool) -> None: 
         (events(delta(**ROLE)), "the server generated no token"),
         (events(delta(content="a")), "the server sent no usage"),
         (events({"error": {"message": "out of memory"}}), "the server sent an error instead of a token"),
-        (b"data: {oops\n\n", "an event of the stream is not JSON"),
+        (b"data: {oops\n\n", "an event of the stream: unexpected output, at the line: '{oops'"),
         ((400, {"error": {"message": "too \x1b[2J long"}}), "HTTP 400: too \\x1b[2J long"),
         ((503, b""), "HTTP 503: no message"),
     ],

@@ -17,7 +17,11 @@ from tests.commands.test_own_recipes import RECIPE as OWN
 
 SPARK: Final = FleetHost("spark-01", "192.168.1.11")
 NONE: Final = OwnRecipes((), SHIPPED)
-SMALL: Final = FleetHost("small", "192.168.1.12", Machine(None, None, 24 * GIB, None, None, (), ()))
+SMALL: Final = FleetHost(
+    "small",
+    "192.168.1.12",
+    Machine(name=None, architecture=None, memory_bytes=24 * GIB, gpus=None, disks=None, unknown={}),
+)
 
 
 @pytest.fixture(scope="module")

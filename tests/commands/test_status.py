@@ -277,11 +277,11 @@ def test_a_host_that_is_slow_has_a_deadline(fleet: Fleet, cli: Cli, monkeypatch:
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ("", "the status program printed nothing"),
-        ("Welcome!\n\x1b]0;pwn\x07\n", "unexpected output of the status program, at the line: '\\\\x1b]0;pwn\\\\x07'"),
-        ("[]\n", "unexpected output of the status program, at the line: '[]'"),
-        ('{"units": 1}\n', "unexpected output of the status program, at clock: "),
-        ("\xff\xfe{", "unexpected output of the status program, at the line: "),
+        ("", "status program: no output"),
+        ("Welcome!\n\x1b]0;pwn\x07\n", "status program: unexpected output, at the line: '\\\\x1b]0;pwn\\\\x07'"),
+        ("[]\n", "status program: unexpected output, at the line: '[]'"),
+        ('{"units": 1}\n', "status program: unexpected output, at clock: "),
+        ("\xff\xfe{", "status program: unexpected output, at the line: "),
     ],
 )
 def test_garbage_instead_of_facts(fleet: Fleet, cli: Cli, output: str, said: str) -> None:

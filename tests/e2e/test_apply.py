@@ -178,7 +178,7 @@ def test_sparkiac_apply_asks_the_servers_although_nothing_differs(lab: Lab) -> N
     behave(lab.bed, "spark-01", "ok")
     assert recap.code == 1, recap.output
     assert "does not work: spark-01: sparkiac-qwen36: /health: HTTP 503" in recap.output
-    assert lab.sparkiac_apply("--yes").code == 0
+    wait_for(lambda: lab.sparkiac_apply("--yes").code == 0, "the next health check", timeout=300)
 
 
 def behave(bed: Bed, host: str, behaviour: str) -> None:

@@ -125,7 +125,7 @@ def chat(service: Service, **promised: Any) -> Made:  # noqa: ANN401
 
 def read(host: Host, *metrics: str) -> facts.HostFacts:
     """Return what the controller reads of the program's output."""
-    return facts.read(json.dumps(STATUS.status(host, list(metrics))))
+    return facts.HostFacts.of_output(json.dumps(STATUS.status(host, list(metrics))))
 
 
 def test_a_machine_without_sparkiac(host: Host) -> None:
@@ -223,7 +223,7 @@ def test_the_controller_reads_every_key(host: Host, service: Service) -> None:
     install(host, chat(service))
     host.write("etc/sparkiac/chat/compose.yaml", "edited")
     found = STATUS.status(host, ["m"])
-    read = json.loads(facts.read(json.dumps(found)).model_dump_json())
+    read = json.loads(facts.HostFacts.of_output(json.dumps(found)).model_dump_json())
     assert keys(found) - keys(read) == {"previous"}
 
 
@@ -302,7 +302,7 @@ def test_drift_is_counted_and_shows_no_content(host: Host, service: Service) -> 
     host.write("etc/sparkiac/chat/compose.yaml", "a-secret-text")
     host.path("etc/systemd/system/sparkiac-chat.service").unlink()
     text = json.dumps(STATUS.status(host, []))
-    drift = facts.read(text).drift
+    drift = facts.HostFacts.of_output(text).drift
     assert drift is not None
     assert [(each.path, each.kind) for each in drift.files] == [
         ("etc/sparkiac/chat/compose.yaml", "edited"),
@@ -315,7 +315,7 @@ def test_it_prints_one_line(host: Host, capsys: pytest.CaptureFixture[str]) -> N
     assert STATUS.main(["--root", str(host.root), "vllm:a"]) == 0
     out, err = capsys.readouterr()
     assert (out.count("\n"), err) == (1, "")
-    facts.read(out)
+    facts.HostFacts.of_output(out)
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,7 @@ def test_the_last_health_check_counts_too(host: Host) -> None:
     """It has asked the model: a worker of a group and an engine that hangs answer nothing here."""
     serve(host, None, kind="worker", models=[])
     host.systemd(StatusText="healthy /v1/chat/completions: no answer within 60 s")
-    assert host.look() == {"faults": ["a: its health check: healthy /v1/chat/completions: no answer within 60 s"]}
+    assert host.look() == {"faults": ["a: its last health check: healthy /v1/chat/completions: no answer within 60 s"]}
     host.systemd()
     assert host.look() == {}
 

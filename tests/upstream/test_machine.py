@@ -101,16 +101,15 @@ def test_what_cannot_be_read_is_nothing_with_its_reason(facts: ModuleType, spark
 def test_facts_are_read_as_values() -> None:
     data = {"name": "a", "architecture": "aarch64", "memory_bytes": 1, "gpus": [["NVIDIA GB10", "12.1", "580.142"]]}
     said = json.dumps(data | {"disks": [{"path": "/", "free_bytes": 2}], "unknown": {"x": "y"}})
-    found = machine.read(f"Welcome to Ubuntu\n{said}\n", "a")
-    assert found == machine.Machine("a", "aarch64", 1, "NVIDIA GB10", "580.142", (("/", 2),), (("x", "y"),))
+    found = machine.Machine.of_output(f"Welcome to Ubuntu\n{said}\n")
+    assert (found.name, found.architecture, found.memory_bytes) == ("a", "aarch64", 1)
+    assert (found.gpus, found.disks) == (
+        (("NVIDIA GB10", "12.1", "580.142"),),
+        (machine.FreeDisk(path="/", free_bytes=2),),
+    )
+    assert found.unknown == {"x": "y"}
     nothing = {**dict.fromkeys(data), "disks": None, "unknown": {}}
-    assert machine.read(json.dumps(nothing), "a") == machine.Machine(None, None, None, None, None, (), ())
-
-
-@pytest.mark.parametrize("text", ["", "hello\n", "{}", "[1]", "null", '{"gpus": 3}'])
-def test_an_answer_that_is_none_is_shown(text: str) -> None:
-    with pytest.raises(machine.MachineError, match=r"^milo@a: unreadable output: "):
-        machine.read(text, "milo@a")
+    assert machine.Machine.of_output(json.dumps(nothing)).model_dump() == nothing
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -134,10 +133,10 @@ def test_the_program_travels_whole_and_leaves_nothing(
     stand_in(tmp_path / "bin", monkeypatch, SSH.format(tools=tools))
     monkeypatch.chdir(tmp_path)
     found = machine.inspect("milo@192.0.2.7", store="/srv/it's here")
-    assert (found.gpu, found.driver) == ("NVIDIA GB10", "580.142")
+    assert found.gpus == (("NVIDIA GB10", "12.1", "580.142"),)
     assert found.architecture == os.uname().machine
     assert found.memory_bytes is not None
-    assert [path for path, _ in found.disks] == ["/var/lib/docker", "/srv/it's here"]
+    assert [disk.path for disk in found.disks or ()] == ["/var/lib/docker", "/srv/it's here"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "tools"]
 
 
@@ -150,7 +149,10 @@ def test_the_program_travels_whole_and_leaves_nothing(
         ),
         ("echo 'sh: 1: python3: not found' >&2; exit 127", "a has no python3: sh: 1: python3: not found; install it"),
         ("exit 3", "a could not be read: exit code 3"),
-        ("echo nonsense", "a: unreadable output: 'nonsense'"),
+        ("true", "a: no output; check what a login there prints"),
+        ("echo nonsense", "a: unexpected output, at the line: 'nonsense'; check what a login there prints"),
+        ("echo '[1]'", "a: unexpected output, at the line: '[1]'"),
+        ("""echo '{"name": 3}'""", "a: unexpected output, at name: '3'"),
     ],
 )
 def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:

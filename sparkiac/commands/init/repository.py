@@ -141,8 +141,8 @@ def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
         values["ssh"] = {"user": host.user}
     if machine is not None and machine.memory_bytes is not None:
         values["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
-    if machine is not None and machine.driver is not None:
-        values["driver"] = machine.driver
+    if machine is not None and machine.gpus:
+        values["driver"] = machine.gpus[0][2]
     if host.links:
         values["fabric"] = {"links": [draft.data(link) for link in host.links]}
     return values
@@ -160,10 +160,10 @@ def _comments(hosts: Sequence[FleetHost]) -> dict[tuple[str | int, ...], list[st
 
 def _measured(machine: Machine) -> Iterator[str]:
     """Return comments with the facts of a machine and the unknown ones."""
-    facts = [each for each in (machine.gpu, machine.architecture) if each]
-    facts += [f"{free_bytes // GIB} GiB free for {path}" for path, free_bytes in machine.disks]
+    facts = [each for each in (*(gpu[0] for gpu in (machine.gpus or ())[:1]), machine.architecture) if each]
+    facts += [f"{disk.free_bytes // GIB} GiB free for {disk.path}" for disk in machine.disks or ()]
     yield f"Measured over ssh: {', '.join(facts)}."
-    yield from (f"Unknown: {key}: {reason}" for key, reason in machine.unknown)
+    yield from (f"Unknown: {key}: {reason}" for key, reason in machine.unknown.items())
 
 
 def write(target: Path, name: str, inventory: str) -> None:

@@ -61,5 +61,5 @@ def _exit(found: list[Verified]) -> Exit:
 
 def _data(found: Verified) -> dict[str, object]:
     failure = None if found.failure is None else {"reason": found.failure.reason, "hint": found.failure.hint}
-    steps = [step._asdict() for step in found.steps]
+    steps = [step.model_dump() for step in found.steps]
     return {"name": found.name, "host": found.host, "passed": found.passed, "failure": failure, "steps": steps}

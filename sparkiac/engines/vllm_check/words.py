@@ -51,6 +51,10 @@ def read(words: tuple[str, ...], interface: Interface) -> Read:
         plain = _collected([*_spelled(words, interface)])
     except IndexError:
         return Read((), (Fault("value", words[-1], "lacks its value"),))
+    except RecursionError:  # an option with a thousand keys, or with a value that is as deep
+        names = [word.partition("=")[0].replace("_", "-") for word in words if word.startswith("-")]
+        option = max(names, key=lambda name: name.count(".")).partition(".")[0]
+        return Read((), (Fault("value", option, "is nested too deeply"),))
     namespace = argparse.Namespace(given=[])
     try:
         _, stray = _parser(interface, _written_out(plain, interface)).parse_known_args(plain, namespace)
@@ -134,7 +138,7 @@ def _collected(words: list[str]) -> list[str]:
 def _dotted(value: str) -> object:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return human(value) if re.fullmatch(r"[\d.]+[kKmMgGtT]", value) and human(value) is not None else value
 
 

@@ -85,10 +85,9 @@ def _proposed(found: Mapping[str, list[FoundLink]]) -> dict[End, str]:
     hosts = {name: _FIRST_HOST + index for index, name in enumerate(found)}
     proposed: dict[End, str] = {}
     known = {(name, link.interface): link for name, each in found.items() for link in each}
-    for ends in _segments(known):
-        if any(known[end].address is None for end in ends):
-            number = next(free)
-            proposed |= {end: f"192.168.{number}.{hosts[end[0]]}/24" for end in ends}
+    without = (ends for ends in _segments(known) if any(known[end].address is None for end in ends))
+    for ends, number in zip(without, free, strict=False):
+        proposed |= {end: f"192.168.{number}.{hosts[end[0]]}/24" for end in ends}
     return proposed
 
 

@@ -9,10 +9,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.fleet.fabric.checks import LinkCheck, gid_index
-from sparkiac.fleet.facts import shown
 from sparkiac.fleet.query import HostFailure, endpoint, run
 from sparkiac.model.link_record import MeasuredSpeed
 from sparkiac.upstream import ssh
+from sparkiac.upstream.reported import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

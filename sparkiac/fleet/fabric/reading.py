@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from ipaddress import IPv4Interface
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import ValidationError
+from pydantic import AfterValidator
 
-from sparkiac.fleet.facts import ReportedFacts, Text, shown
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
 from sparkiac.upstream import machine, parallel, ssh
+from sparkiac.upstream.reported import Number, ReportedFacts, Text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,10 @@ _TIMEOUT_S: Final = 120
 """Time limit for one host. Each of up to four ports listens 3 s for its neighbours, and nvidia-smi may be slow."""
 
 
+Address = Annotated[str, AfterValidator(lambda text: str(IPv4Interface(text)))]
+"""An IPv4 address with prefix length."""
+
+
 class RdmaInterface(ReportedFacts):
     """A network interface with an RDMA device."""
 
@@ -28,11 +33,10 @@ class RdmaInterface(ReportedFacts):
     hca: Text | None
     mac: Text | None
     up: bool
-    mtu: int | None
-    speed_mbit: int | None
+    mtu: Number | None
+    speed_mbit: Number | None
     firmware: Text | None
-    addresses: tuple[Text, ...]
-    """IPv4 addresses with prefix length."""
+    addresses: tuple[Address, ...]
     gids: dict[Text, Text]
     """Index → GID of the RoCE v2 entries."""
 
@@ -50,7 +54,7 @@ class HostPorts(ReportedFacts):
     neighbours: dict[Text, tuple[Text, ...]] | None
     """Interface → MAC addresses that it reaches without a router."""
     driver: Text | None
-    memory_bytes: int | None
+    memory_bytes: Number | None
     memlock_bytes: int | None
     """Limit on locked memory of a login; -1 without a limit."""
     tools: tuple[Text, ...] | None
@@ -83,7 +87,6 @@ def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | H
             f"its ports cannot be read: {output}", "check that python3 is installed there", reachable=True
         )
     try:
-        return HostPorts.model_validate_json(done.stdout.strip().splitlines()[-1])
-    except (ValidationError, IndexError):
-        output = shown(done.stdout)[:60]
-        return HostFailure(f"unexpected output: {output!r}", "check what a login on the host prints", reachable=True)
+        return HostPorts.of_output(done.stdout)
+    except ValueError as error:
+        return HostFailure(str(error), "check what a login on the host prints", reachable=True)
