@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import stat
+import sys
 from typing import TYPE_CHECKING, Any
 
 import switch_lease
 import switch_state
+import units_host
 import units_look
 import units_turns
 from contract import validated
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
     from units_host import CommandResult, LocalHost
 
 FILES = "/var/lib/sparkiac/files"
+PROGRAMS = "/usr/local/lib/sparkiac"
 DOCKER_GROUP = "docker"
+HEALTHY = "healthy"
 LOOK = {
     "generation": str,
     "files": [{"path": str, "mode": str, "sha256": str}],
@@ -29,14 +34,18 @@ LOOK = {
     "directories": [{"path": str, "mode": str}],
     "extra_files": [str],
     "user": str,
+    "controller": switch_lease.CONTROLLER,
 }
 
 
 def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
-    """Return all differences between the host and a generation; LOOK describes the keys of `data`."""
+    """Return all differences between the host and a generation; LOOK describes the keys of `data`.
+
+    If there is none, also return what is wrong with the servers.
+    """
     validated("program", "look", data, LOOK)
     plan, now = data["plan"], switch_state.shown(switch_state.readable(machine))
-    turn = units_turns.current(plan, now["turn"])
+    turn, lease = units_turns.current(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
     secrets = changed_secrets(machine, **data["secrets"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
@@ -49,7 +58,35 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
         "secrets": secrets,
     }
     differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
-    return {"differs": differs, **found, "state": now, "lease": switch_lease.holder(machine)}
+    wrong = [] if differs else faults(machine, units_turns.running(plan, turn))
+    return {"differs": differs, **found, "state": now, "lease": lease, "faults": wrong}
+
+
+def faults(machine: LocalHost, units: list[dict[str, Any]]) -> list[str]:
+    """Return one sentence for each server that does not work.
+
+    The programs of the generation that runs send requests, but none to a model: the health check of the container does
+    so every 5 minutes, and its last result is the status of the unit.
+    """
+    promised = {unit["name"]: unit["promise"] for unit in units if unit["promise"]}
+    if not promised:
+        return []
+    sys.path.append(str(machine.path(PROGRAMS)))
+    # They are not sent with this program, as those of the host are the same.
+    steps, http = (importlib.import_module(name) for name in ("probe_steps", "probe_http"))
+
+    def fault(name: str, promise: dict[str, Any]) -> str:
+        path = promise["api_key"] and machine.path(f"{SECRETS}/{promise['api_key']}")
+        key = path.read_text(encoding="utf-8").strip() if path and path.exists() else None
+        server = http.Server(promise["url"], lambda: key) if promise["url"] else None
+        found = steps.run(steps.Session(server, promise), steps.LIVE)
+        failed = [step.evidence for step in found if step.state == "failed"]
+        health = checked.get(name, {}).get("StatusText", "")
+        return failed[0] if failed else f"its last health check: {health}" if health not in ("", HEALTHY) else ""
+
+    _, checked = units_host.shown(machine, list(promised), ["StatusText"], within_s=10)
+    found = {name: fault(name, promise) for name, promise in promised.items()}
+    return [f"{name}: {text}" for name, text in found.items() if text]
 
 
 def changed_secrets(machine: LocalHost, salt: str, hashes: dict[str, str]) -> list[str]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 UNIT = "sparkiac-switch"
 ANSWER = "sparkiac-answer"
 RECOVER = "sparkiac-recover"
-REQUEST = "/run/sparkiac/request.json"
 PREVIOUS, CURRENT = "previous", "current"
 RETRIES = ("--property=Restart=on-failure", "--property=RestartSec=2")
 """If the program is killed, systemd starts it again, and it goes back."""
@@ -48,7 +47,7 @@ def start(machine: LocalHost, arguments: argparse.Namespace, text: str) -> dict[
         token = json.loads(text).get("token", "") if text.strip() else ""
         wanted = generation_of(machine, arguments.generation)
         request = Request(wanted, arguments.run, token, arguments.also, arguments.turn)
-        units_host.write(machine, REQUEST, json.dumps(request._asdict()))
+        units_host.write(machine, switch_lease.REQUEST, json.dumps(request._asdict()))
         launch(machine, UNIT, "run", *RETRIES, *LIMITS)
     return wait(machine, arguments.run)
 
@@ -111,7 +110,7 @@ def requested(machine: LocalHost) -> str:
 def read_request(machine: LocalHost) -> Request | None:
     """Return the last request since the host booted."""
     try:
-        return Request(**json.loads(machine.read(REQUEST)))
+        return Request(**json.loads(machine.read(switch_lease.REQUEST)))
     except FileNotFoundError:
         return None
 
