@@ -75,7 +75,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
 
 
 def _command_text(launch: Launch) -> str:
-    return redaction.redacted(" ".join((launch.image or "", *launch.argv)))
+    return redaction.redacted(redaction.joined((launch.image or "", *(launch.entrypoint or ()), *launch.argv)))
 
 
 def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:

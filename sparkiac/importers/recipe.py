@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import serving
+from sparkiac.importers import redaction, serving
 from sparkiac.importers.launch import EnvVariable, Note
 from sparkiac.importers.recipe_file import summary
 from sparkiac.importers.shell_words import script, unread
@@ -60,7 +60,8 @@ def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
         return RecipeCommand(())
     command = found.commands[chosen]
     for after in found.commands[chosen + 1 :]:
-        file.lost(after.line, " ".join(after.words), "it runs after the server; sparkiac starts only the server")
+        why = "it runs after the server; sparkiac starts only the server"
+        file.lost(after.line, redaction.joined(after.words), why)
     own = command.words[: len(command.words) - len(_program(command))]
     assigned = (word.partition("=") for word in own if "=" in word)
     pairs = [(name, value, command.line) for name, value in command.env]
@@ -78,7 +79,7 @@ def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator
         if dropped is None:
             yield command.words
         else:
-            file.add(Note(dropped[0], command.line, " ".join(command.words), dropped[1]))
+            file.add(Note(dropped[0], command.line, redaction.joined(command.words), dropped[1]))
 
 
 def _program(command: ShellCommand) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ _NAMES: Final = re.compile(
 _VALUE: Final = re.compile(r"[^\s'\",;&|)}]{1,4096}")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])(?:#|//)[^\n]*", re.MULTILINE)
 _NEXT_WORD: Final = re.compile(r"[ \t]+[A-Za-z]")
+_BREAKS: Final = re.compile(r"[\s'\",;&|)`\\]")
+"""What ends a value in a text, but not within a word of a command."""
 _RANDOM: Final = 16
 """Length from which letters mixed with digits are not a word."""
 _LONGEST: Final = 120
@@ -40,6 +42,21 @@ def is_secret_name(name: str) -> bool:
 def is_secret(text: str) -> bool:
     """Return whether a text contains something in the form of a secret."""
     return secrets.literal(text, ()) is not None
+
+
+def holds_secret(words: Iterable[str]) -> bool:
+    """Return whether the words of a command contain a secret."""
+    argv = tuple(words)
+    return any(map(is_secret, argv)) or joined(argv) != " ".join(argv)
+
+
+def joined(words: Iterable[str]) -> str:
+    """Join the words of a command with its passwords redacted; a password may contain spaces and quotes."""
+    parts = tuple(words)
+    line = " ".join(parts)
+    for found in literals.of_commands(" ".join(_BREAKS.sub("_", word) for word in parts)):
+        line = line[: found.start] + "*" * (found.end - found.start) + line[found.end :]
+    return line
 
 
 def redacted(text: str, *, longest: int = _LONGEST) -> str:
@@ -64,9 +81,9 @@ def redacted_line(text: str) -> str:
 
 
 def secret_values(text: str) -> frozenset[str]:
-    """Return the values that a file assigns to secrets' names, and the passwords in its URLs."""
+    """Return the values that a file assigns to secrets' names, and the passwords in its URLs and commands."""
     found = {text[start:end] for start, end in _positions(text)}
-    found |= {text[each.start : each.end] for each in literals.passwords(text)}
+    found |= {text[each.start : each.end] for each in (*literals.passwords(text), *literals.of_commands(text))}
     return frozenset(each for each in found if literals.can_be_real(each))
 
 

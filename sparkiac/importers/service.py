@@ -68,7 +68,7 @@ class _ServiceConverter(Collector):
             self.lost(launch.line, f"image {launch.image}", why)
         self._port()
         if launch.entrypoint is not None:
-            words = " ".join(launch.entrypoint)
+            words = redaction.joined(launch.entrypoint)
             self.lost(launch.line, f"--entrypoint {words}", "sparkiac runs a service with its image's entrypoint")
         self._command()
         for variable in launch.env:
@@ -116,12 +116,13 @@ class _ServiceConverter(Collector):
         if not argv:
             return
         line = (self.launch.lines or (self.launch.line,))[0]
-        hidden = any(
-            redaction.is_secret(word) or redaction.redacted(word) != " ".join(word.split())[:120] for word in argv
+        whole = (*(self.launch.entrypoint or ()), *argv)
+        hidden = redaction.holds_secret(whole) or any(
+            redaction.redacted(word) != " ".join(word.split())[:120] for word in argv
         )
         paired = any(redaction.is_secret_name(word) for word in argv if word.startswith("-"))
         if hidden or paired or not all(re.fullmatch(forms.LINE, word) and not values.is_unknown(word) for word in argv):
-            self.lost(line, " ".join(argv), "a command with secrets, the caller's variables or several lines")
+            self.lost(line, redaction.joined(whole), "a command with secrets, the caller's variables or several lines")
         else:
             self.put(("command",), argv, line, " ".join(argv))
 

@@ -162,7 +162,7 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         end += words[end : end + 1] == ("serve",) and engine != "llama-cpp"
         before = tuple(each for each in words[:at] if each not in _WRAPPERS)
         why = "it precedes the server and is not imported"
-        notes = (lost(lines[0], " ".join(before), why),) if before else ()
+        notes = (lost(lines[0], redaction.joined(before), why),) if before else ()
         return ServerStart(engine, words[end:], lines[end:], env=command.env, notes=notes)
     return None
 
@@ -178,7 +178,7 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
     found: ServerStart | None = None
     for each in inner.commands:
         if found is not None:
-            notes.append(lost(each.line, " ".join(each.words), "it runs after the server and is not imported"))
+            notes.append(lost(each.line, redaction.joined(each.words), "it runs after the server and is not imported"))
             continue
         found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:
@@ -187,7 +187,7 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
         if dropped is None:
             prelude.append(each.words)
         else:
-            notes.append(Note(dropped[0], each.line, redaction.redacted(" ".join(each.words)), dropped[1]))
+            notes.append(Note(dropped[0], each.line, redaction.redacted(redaction.joined(each.words)), dropped[1]))
     if found is None:
         return None
     return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
@@ -201,7 +201,7 @@ def not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:
     if program in _DOWNLOADS and command.words[1:2] == ("download",):
         return "corrected", "the playbook stages models"
     alone = not command.piped and command.after != "||" and program not in _SHELL_SYNTAX
-    if not alone or any(redaction.is_secret(word) or values.is_unknown(word) for word in command.words):
+    if not alone or redaction.holds_secret(command.words) or any(map(values.is_unknown, command.words)):
         return "lost", "a step before the server must be a plain program with literal arguments"
     return None
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from sparkiac.importers import docker_command, serving, shell_inside
+from sparkiac.importers import docker_command, redaction, serving, shell_inside
 from sparkiac.importers.launch import Launch, Note, corrected, lost
 from sparkiac.importers.shell_parts import HereDocument
 from sparkiac.importers.shell_words import Script, ShellCommand, script, unread
@@ -102,7 +102,7 @@ def _other_command(command: ShellCommand) -> Iterator[Note]:
     while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
         del words[0]
     program = words[0].rpartition("/")[2] if words else ""
-    what = " ".join(words)
+    what = redaction.joined(words)
     if program in _IGNORED or not words:
         return
     if program in _FLOW:

@@ -35,6 +35,22 @@ _TOKEN_AS_USER: Final = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")
 """Git servers accept a token as the user name of a URL."""
 _ASSIGNED: Final = re.compile(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(=|[ \t]+|)")
 _VALUE: Final = re.compile(r""""([^"\n]{1,4096})|'([^'\n]{1,4096})|([^\s'",;&|)}]{1,4096})""")
+_GAP: Final = r"(?:[ \t'\",]|\\\r?\n){1,60}"
+"""Between the words of a command, in a shell or in a list of YAML or JSON."""
+_WORD: Final = r"[^\s'\",;&|`\\]{1,400}"
+_NEXT: Final = r"(?:=|['\"]?,?(?:[ \t]|\\\r?\n){1,60}|['\"],)"
+"""Between an option and its value."""
+_COMMAND: Final = re.compile(
+    rf"""(?<![\w.-])(?:
+    (?:docker|podman|nerdctl|buildah|skopeo|oras|crane|helm)(?:{_GAP}-{_WORD}(?:{_GAP}(?!-|login){_WORD})?){{0,4}}
+        (?:{_GAP}(?:auth|registry))?{_GAP}login(?:{_GAP}{_WORD}){{0,20}}?{_GAP}(?:-p{_NEXT}?|--password{_NEXT})
+    |sshpass(?:{_GAP}-(?:v|P(?:{_GAP})?{_WORD})){{0,3}}{_GAP}-p{_NEXT}?
+    |(?:mysql|mariadb)[a-z_-]{{0,20}}(?:{_GAP}{_WORD}){{0,40}}?{_GAP}(?:-p(?!['\"][\],\s])|--password=)
+        (?!(?:[\d.]{{1,15}}:)?\d{{1,5}}:\d)
+    )(?:"((?:[^"\\\n]|\\.){{1,4096}})|'([^'\n]{{1,4096}})|((?:[^\s'"`;&|)\\]|\\.){{1,4096}}))""",
+    re.VERBOSE,
+)
+"""Commands with their passwords. `sshpass -e ssh -p 22` and `docker run --name mysql -p1:1` have none."""
 _NAMED: Final = re.compile(
     r"(?:^|_)(?:(?:API|SECRET|SERVER|ACCESS|PRIVATE|AUTH)_?KEYS?|(?:HF|HUB|AUTH|ACCESS|BOT|API)TOKEN|PASSWORD|PASSWD"
     r"|PASSPHRASE|PASS|SECRET|CREDENTIALS?)$|_PWD$",
@@ -66,6 +82,7 @@ def literals(text: str) -> list[Literal]:
     found = [*_by_form(text)]
     if "://" in text:
         found += passwords(text)
+    found += of_commands(text)
     if "=" in text or "--" in text:  # most texts are words and numbers, which name nothing
         found += _by_name(text)
     return sorted(found)
@@ -112,6 +129,13 @@ def passwords(text: str) -> Iterator[Literal]:
             yield Literal(found.end(2) - len(password), found.end(2), "is the password in a URL")
         elif not colon and found[1] and _TOKEN_AS_USER.fullmatch(user):
             yield Literal(*found.span(2), "looks like a token in a URL")
+
+
+def of_commands(text: str) -> Iterator[Literal]:
+    """Return the passwords in command lines of `docker login`, `sshpass` and `mysql`, whatever they look like."""
+    for found in _COMMAND.finditer(text) if "-p" in text else ():
+        if found.lastindex is not None and not is_placeholder(found[found.lastindex]):
+            yield Literal(*found.span(found.lastindex), "is the password of a command")
 
 
 def _by_form(text: str) -> Iterator[Literal]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+
 import pytest
 
 from sparkiac.importers import Unreadable, redaction
@@ -41,6 +45,95 @@ def test_a_secret_is_in_neither_the_draft_nor_the_report(text: str) -> None:
     found = imported(text)
     assert TOKEN not in found.text + found.report
     assert KEY not in found.text + found.report
+
+
+WITH_PASSWORD = (
+    "docker login -u me -p {} registry.example",
+    "docker login -u me -p{} registry.example",
+    "sudo docker --config /root/x -D login --password {} registry.example",
+    "podman login --username=me --password={}",
+    "helm registry login example.org -u me -p {}",
+    "docker login \\\n  -u me \\\n  -p {}",
+    "sshpass -p {} ssh -p 22 me@spark-02 uptime",
+    "sshpass -v -p{} scp a b",
+    "mysql -u root -p{} -h db -P 3306 db",
+    "mysqldump --password={} db",
+)
+FOREIGN = {
+    "shell": "{line}\ndocker run {serve}",
+    "shell in the container": "docker run --entrypoint bash {image} -c '{line} && vllm serve a/b'",
+    "markdown": "Run `{line}` first:\n\n```bash\n{line}\ndocker run {serve}\n```\n",
+    "systemd": "[Service]\nExecStartPre=/usr/bin/{line}\nExecStart=/usr/bin/docker run {serve}\n",
+    "eugr": "recipe_version: '1'\nname: x\ncontainer: c\ncommand: |\n  {line}\n  vllm serve a/b\n  {line}\n",
+    "compose": "services:\n  a:\n    image: example.org/a:1\n    command: {line}\n",
+}
+"""Kind of file → a file with a command."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize("command", WITH_PASSWORD)
+def test_a_password_of_a_command_is_shown_for_no_kind_of_file(command: str, kind: str) -> None:
+    line = command.format("hunter").replace("\\\n", " ")
+    text = FOREIGN[kind].format(line=line, serve=SERVE, image=SERVE.partition(" ")[0])
+    found = imported(text, kind.partition(" ")[0])
+    assert "hunter" not in found.text + found.report
+    assert "***" in found.text + found.report
+
+
+@pytest.mark.parametrize("once", ["--rm", "-d"])
+def test_a_password_after_an_entrypoint_is_shown_nowhere(once: str) -> None:
+    found = imported(f"docker run {once} --entrypoint sshpass example.org/a:1 -p hunter ssh -p 22 me@spark-02\n")
+    assert "hunter" not in found.text + found.report
+    assert "-p ****** ssh -p 22 me@spark-02" in found.report
+
+
+@pytest.mark.parametrize("password", ["Kanarie-4711", "two words", "semi;colon", "back\\slash", "pipe|fitter", "root"])
+@pytest.mark.parametrize("command", WITH_PASSWORD)
+def test_the_whole_password_of_a_command_is_redacted(command: str, password: str) -> None:
+    line = command.format(f"'{password}'")
+    argv = json.dumps([word for word in shlex.split(line) if word.strip()])
+    for form, text in (
+        ("shell", f"{line}\ndocker run {SERVE}"),
+        ("compose", f"services:\n  a:\n    image: example.org/a:1\n    command: {argv}\n"),
+    ):
+        found = imported(text, form)
+        for part in re.split(r"[ ;|\\]", password):
+            assert not re.search(rf"\b{part}\b", re.sub("-u root", "", found.text + found.report)), (form, found.report)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "docker run -p 8000:8000 -p8001:8001 example.org/x",
+        "docker run --name mysql -p3306:3306 mysql:8",
+        "docker run --name mysql -p127.0.0.1:3306:3306 mysql:8",
+        "docker run --name login -p 8000:8000 example.org/x",
+        "docker login -u me --password-stdin registry.example",
+        "docker login -u me -p $TOKEN registry.example",
+        "ssh -p 22 me@spark-02",
+        "sshpass -e ssh -p 22 me@spark-02",
+        "sshpass -f file ssh -p 22 me@spark-02",
+        '["sshpass", "-e", "ssh", "-p", "22"]',
+        "mysql -u root -p db",
+        '["mysql", "-u", "root", "-p", "db"]',
+        "mkdir -p /var/lib/mysql -p",
+    ],
+)
+def test_a_port_or_a_path_after_p_stays(line: str) -> None:
+    assert redaction.redacted_line(line) == line
+    assert redaction.joined(line.split()) == line
+    assert not redaction.holds_secret(line.split())
+
+
+def test_a_command_with_a_password_is_not_imported() -> None:
+    argv = ["sshpass", "-p", "Kanarie-4711", "ssh", "-p", "22", "me@spark-02"]
+    found = imported(f"services:\n  a:\n    image: example.org/a:1\n    command: {json.dumps(argv)}\n", "compose")
+    assert "command" not in found.entry.data
+    assert found.whys("lost") == {
+        f"sshpass -p {'*' * 12} ssh -p 22 me@spark-02": (
+            "a command with secrets, the caller's variables or several lines"
+        )
+    }
 
 
 @pytest.mark.parametrize("remark", ["# KEY: EAGLE is faster", "# key: EAGLE", "notes: 'the KEY: EAGLE is faster'"])
