@@ -38,6 +38,11 @@ echo $! >"$STUB/$unit.service"
 while kill -0 $! && ! grep -q sharing "$STUB/$unit.out"; do sleep 0.02; done
 kill -0 $!
 """
+NFT = """\
+#!/bin/sh
+# Stand-in for nft: records the rules.
+echo "$*" >>"$STUB/nft.log"
+"""
 SYSTEMCTL = """\
 #!/bin/sh
 # Stand-in for systemctl: a unit that systemd-run did not start is not known.

@@ -154,6 +154,20 @@ def test_a_redirect_without_a_valid_address_is_refused() -> None:
         assert str(refused(lambda: get(url))).endswith(": redirect to an invalid address")
 
 
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look names up without a server."""
+    known = {"a.example": "203.0.112.7", "b.example": "2600::7", "inward.example": "127.0.0.1"}
+    known |= {"mirror.lan": "192.168.1.5", "files.lan": "10.0.0.9"}
+    real = socket.getaddrinfo
+
+    def lookup(host: str, port: None) -> object:
+        return real(known.get(host, host), port, flags=socket.AI_NUMERICHOST)
+
+    monkeypatch.setattr(redirects.socket, "getaddrinfo", lookup)
+
+
+@pytest.mark.usefixtures("names")
 @pytest.mark.parametrize(
     ("url", "location", "first", "fault"),
     [
@@ -161,11 +175,15 @@ def test_a_redirect_without_a_valid_address_is_refused() -> None:
         ("http://localhost/x", "http://b.example/x", "http://localhost/x", "an address without TLS"),
         ("https://a.example/x", "ftp://a.example/x", "https://a.example/x", "an invalid address"),
         ("https://a.example/x", "https://u:p@b.example/", "https://a.example/x", "an invalid address"),
+        ("https://10.0.0.9/x", "http://10.0.0.9/x", "https://10.0.0.9/x", "an address without TLS"),
+        ("http://10.0.0.9/x", "http://127.0.0.1/x", "http://10.0.0.9/x", "an address of this machine"),
+        ("https://b.example/x", "https://10.0.0.9/x", "https://a.example/x", "an address of this machine"),
         *(
             ("https://a.example/x", f"https://{host}/x", "https://a.example/x", "an address of this machine")
             for host in (
                 *("127.0.0.1", "localhost", "x.localhost", "169.254.169.254", "[::1]", "[fe80::1]", "0.0.0.0"),  # noqa: S104  no server listens
                 *("2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "metadata.google.internal", "224.0.0.1"),
+                *("10.0.0.9", "192.168.1.9", "172.16.0.1", "100.64.0.1", "[fd00::1]", "inward.example", "files.lan"),
             )
         ),
     ],
@@ -175,11 +193,16 @@ def test_a_redirect_leads_to_no_host_of_ours_and_out_of_no_tls(url: str, locatio
     assert fault in redirects.problem(httpx2.URL(url), target, first=httpx2.URL(first))
 
 
+@pytest.mark.usefixtures("names")
 @pytest.mark.parametrize(
     ("url", "location", "target"),
     [
         ("https://a.example/x", "/y", "https://a.example/y"),
-        ("http://a.example/x", "https://192.168.1.9/y", "https://192.168.1.9/y"),
+        ("http://192.168.1.5/x", "https://192.168.1.9/y", "https://192.168.1.9/y"),
+        ("http://mirror.lan/x", "http://192.168.1.9/y", "http://192.168.1.9/y"),
+        ("https://mirror.lan/x", "https://files.lan/y", "https://files.lan/y"),
+        ("https://10.0.0.9/x", "https://a.example/y", "https://a.example/y"),
+        ("https://a.example/x", "https://unknown.example/y", "https://unknown.example/y"),
         ("http://127.0.0.1:1/x", "http://127.0.0.1:2/y", "http://127.0.0.1:2/y"),
         ("http://localhost/x", "http://127.0.0.1:2/y", "http://127.0.0.1:2/y"),
     ],
