@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.plan import builds, fleet_timer, placement, promise, proof, turns, weights
 from sparkiac.plan.addresses import address_towards
+from sparkiac.plan.links import every_address
 from sparkiac.plan.netplan import ethernets
 from sparkiac.plan.order import change_groups, changes, start_order
 from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
@@ -32,6 +33,7 @@ class _FleetValues(NamedTuple):
     stores: Mapping[str, tuple[ModelStore, ...]]
     start_order: Mapping[str, tuple[str, ...]]
     weight_peers: Mapping[str, tuple[Peer, ...]]
+    copies: Mapping[str | None, list[str]]
     proofs: Mapping[str, Mapping[str, Proof]]
     groups: Mapping[str, ChangeGroup | None]
     promises: Mapping[str, Mapping[str, Promise]]
@@ -52,11 +54,13 @@ def build(resolved: Resolved) -> Plan:
     platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
     proofs = proof.proofs(placed, locked, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
+    peers = weights.weight_peers(values, stores)
     whole = _FleetValues(
         hosts={host.name: host for host in placed},
         stores=stores,
         start_order=start_order(units),
-        weight_peers=weights.weight_peers(values, stores),
+        weight_peers=peers,
+        copies=_copies(written, peers),
         proofs=proofs,
         groups=change_groups(needs, values),
         promises=promises,
@@ -90,8 +94,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
     secrets = _secrets(placed, hub.secret if stores else None, timer, whole.promises[name])
-    example = bool(resolved.lock and resolved.lock.example)
-    unpinned = tuple(sorted({pin for each in placed.containers for pin in _without_pin(each, example=example)}))
+    unpinned = _unpinned(placed, example=bool(resolved.lock and resolved.lock.example))
     written = resolved.written.hosts[name]
     return HostPlan(
         name=name,
@@ -121,6 +124,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
         fleet_timer=timer,
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
+        copied_by=every_address(whole.hosts[other].values for other in whole.copies.get(name, ())),
         group=whole.groups[name],
         unpinned=unpinned,
         turns=_turns(resolved.written, placed, proofs),
@@ -159,6 +163,19 @@ def _images_from(name: str | None, placed: placement.PlacedHost, whole: _FleetVa
     if name is None:
         return None
     return Peer(name, address_towards(whole.hosts[name].values, [placed.values]))
+
+
+def _copies(written: Inventory, peers: Mapping[str, tuple[Peer, ...]]) -> dict[str | None, list[str]]:
+    """Return host → the hosts that copy images or weights from it."""
+    found: dict[str | None, list[str]] = {}
+    for name, host in written.hosts.items():
+        for source in (host.images_from, *(peer.host for peer in peers[name])):
+            found.setdefault(source, []).append(name)
+    return found
+
+
+def _unpinned(placed: placement.PlacedHost, *, example: bool) -> tuple[str, ...]:
+    return tuple(sorted({pin for each in placed.containers for pin in _without_pin(each, example=example)}))
 
 
 def _without_pin(container: Container, *, example: bool) -> Iterator[str]:

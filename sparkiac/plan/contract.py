@@ -268,6 +268,8 @@ class ChangeGroup(NamedTuple):
     """Its address: on a link that all members share, if there is one."""
     port: int
     """Its port for the votes."""
+    peers: tuple[str, ...]
+    """Addresses of the other members, from which it accepts votes; empty if one is a name."""
 
 
 class Needs(NamedTuple):

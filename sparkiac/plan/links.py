@@ -12,7 +12,7 @@ from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
 from sparkiac.resolve.fabric import link_address, links_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
 
@@ -77,6 +77,15 @@ def group_ports(
     towards = tuple(address_towards(other, [node]) for other in others)
     found = towards if pairs else addresses(others, mesh=mesh, pairs=False)
     return GroupPorts(ports, found) if all(map(is_address, (node.address, *found))) else None
+
+
+def every_address(hosts: Iterable[ResolvedHost]) -> tuple[str, ...]:
+    """Return all addresses of hosts, from which they may connect; none if one is a name, which cannot be filtered."""
+    found: list[str] = []
+    for host in hosts:
+        ends = (end for link in links_of(host) for end in (link, link.twin) if end is not None)
+        found += [host.address, *(str(ip_interface(end.address).ip) for end in ends if end.address is not None)]
+    return tuple(dict.fromkeys(found)) if all(map(is_address, found)) else ()
 
 
 def is_address(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.contract import ChangeGroup
+from sparkiac.plan.links import every_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,7 +82,8 @@ def change_groups(
 def _change_group(members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> ChangeGroup:
     coordinator = members[0]
     address = address_towards(hosts[coordinator], [hosts[name] for name in members])
-    return ChangeGroup(members, coordinator, address, _VOTE_PORT)
+    peers = every_address(hosts[name] for name in members[1:])
+    return ChangeGroup(members, coordinator, address, _VOTE_PORT, peers)
 
 
 def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:

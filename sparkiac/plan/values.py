@@ -136,6 +136,8 @@ class HostPlan(NamedTuple):
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
     """Host that it copies images from."""
+    copied_by: tuple[str, ...] = ()
+    """Addresses of the hosts that copy images or weights from it; empty if one is a name."""
     group: ChangeGroup | None = None
     """Hosts that change together with it; None if it changes alone."""
     unpinned: tuple[str, ...] = ()

@@ -69,6 +69,7 @@ def _variables(
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
         "images_from": staging.peer(host.images_from),
+        "copied_by": list(host.copied_by),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "generation": generation.generation_id([*own, *programs]),

@@ -75,6 +75,14 @@ def test_the_first_apply_forms_the_group(pair: Pair) -> None:
     assert ranks(pair.bed) == {host: {32768} for host in HOSTS}
 
 
+def test_the_coordinator_accepts_votes_from_the_other_host_only(pair: Pair) -> None:
+    other = pair.bed.hosts["spark-02"]
+    rules = pair.bed.ssh("spark-01", "nft list table inet sparkiac_store__7348", root=True).stdout
+    for address in (other.address, other.fabric_address):
+        assert f"tcp dport 7348 ip saddr {address} accept" in rules
+    assert "tcp dport 7348 drop" in rules
+
+
 def test_an_apply_without_a_change_changes_nothing(pair: Pair) -> None:
     before = {host: container(pair, host) for host in HOSTS}
     recap = pair.apply()

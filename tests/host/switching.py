@@ -80,6 +80,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.said: dict[str, dict[str, str]] = {}
         """Properties that systemd reports instead of the real ones."""
         self.launched: list[str] = []
+        self.admitted: list[tuple[int, str]] = []
+        """Ports that only some addresses may connect to, with the rules."""
         self.queued: list[str] = []
         """Units that systemd starts during the boot; stopping a unit removes its job."""
 
@@ -100,18 +102,26 @@ class Host(LocalHost):  # type: ignore[misc]
         if verb == "journalctl":
             return Result(0, self.journal, "")
         if verb == "nft":
-            if "list" in argv:
-                return Result(1, "", "No such file or directory")
-            assert argv[1] == "--file", argv
-            commands = self.path(argv[2].removeprefix(str(self.root))).read_text()
-            self.log.append("undrain" if "delete" in commands else "drain")
-            return Result(0, "", "")
+            return self.nft(argv)
         if verb == "systemd-run":
             assert "--collect" in argv
             self.launched.append(words[-1])
             return Result(0, "", "")
         assert verb == "python3", argv
         return self.probe(argv[-1])
+
+    def nft(self, argv: tuple[str, ...]) -> Any:  # noqa: ANN401
+        """Do what nft does."""
+        if "list" in argv:
+            return Result(1, "", "No such file or directory")
+        if argv[1].startswith("add table inet sparkiac_store_"):
+            rules = " ".join(argv)
+            self.admitted.append((int(rules.partition("dport { ")[2].partition(" ")[0]), rules))
+        else:
+            assert argv[1] == "--file", argv
+            commands = self.path(argv[2].removeprefix(str(self.root))).read_text()
+            self.log.append("undrain" if "delete" in commands else "drain")
+        return Result(0, "", "")
 
     def probe(self, name: str) -> Any:  # noqa: ANN401
         """Answer as the model server of a unit."""

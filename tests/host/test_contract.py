@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +149,34 @@ def test_another_key_of_another_file_is_named(program: str, name: str, text: str
     with pytest.raises(ValueError, match="does not know") as found:
         validated("program", "file", json.loads(text), known)
     assert str(found.value) == f"file: this program does not know {place}: generate and apply again"
+
+
+DEEP = {
+    "lists": "[" * 60_000,
+    "lists that end": "[" * 65 + "]" * 65,
+    "objects": '{"a":' * 20_000,
+    "objects that end": '{"a":' * 65 + "1" + "}" * 65,
+    "mixed": '[{"a":' * 40 + "1" + "}]" * 40,
+    "beside": "[1, [], {}, " + "[" * 400 + "]" * 400 + "]",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_json_that_is_nested_deeply_is_refused(text: str, kind: Callable[[str], str | bytes]) -> None:
+    with pytest.raises(ValueError, match="JSON with more than 64 levels"):
+        load("contract.py").parsed(kind(text))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 10, b"\xff\xfe\xfd", "9" * 5000, "nul"])
+def test_other_text_that_is_no_json_is_refused(text: str | bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - of json, or of the text
+        load("contract.py").parsed(text)
+
+
+@pytest.mark.parametrize(
+    "value", [None, 1, "[" * 1000, {"a": [1, {"b": "{" * 200}]}, [[]] * 1000, [{"a": {}}, "ab", 2.5, True]]
+)
+def test_other_json_is_read(value: object) -> None:
+    assert load("contract.py").parsed(json.dumps(value)) == value
+    assert load("contract.py").parsed("[" * 64 + "]" * 64)

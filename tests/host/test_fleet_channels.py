@@ -142,6 +142,7 @@ def test_a_mail_server_that_refuses(
         ((502, "<html>bad gateway</html>"), "HTTP 502 the response is not one of the Bot API"),
         ((200, "<html>log in to the network</html>"), "HTTP 200 the response is not one of the Bot API"),
         ((200, []), "HTTP 200 the response is not one of the Bot API"),
+        ((200, "[" * 60_000), "HTTP 200 the response is not one of the Bot API"),
         ((302, "http://127.0.0.1:1/"), "HTTP 302"),
     ],
 )

@@ -268,6 +268,38 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("text", [b"[" * 60_000, b'{"host": ' + b"[" * 900 + b"]" * 900 + b"}", b"{", b"\xff", b"1"])
+def test_a_stranger_that_sends_something_else_is_dropped_and_the_group_forms(fleet: Fleet, text: bytes) -> None:
+    fleet.start(ONE)
+    with socket.create_connection(("127.0.0.1", fleet.port), timeout=PATIENCE_S) as stranger:
+        stranger.sendall(text + b"\n")
+        fleet.until(lambda: closed(stranger))
+    fleet.start(TWO, THREE)
+    fleet.forms()
+    assert not any(each.fault for each in fleet.nodes.values())
+
+
+@pytest.mark.parametrize("text", [b"[" * 60_000, b"[]"])
+def test_a_leader_that_sends_something_else_is_asked_again(fleet: Fleet, text: bytes) -> None:
+    with socket.create_server(("127.0.0.1", fleet.port)) as other:
+        fleet.start(TWO)
+        fleet.turn()
+        other.accept()[0].sendall(text + b"\n")
+        fleet.until(lambda: fleet.nodes[TWO].line is None)
+    assert fleet.nodes[TWO].fault == ""
+
+
+def closed(connection: socket.socket) -> bool:
+    """Return whether the other side has ended a connection."""
+    connection.settimeout(0.01)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_requested_stop_succeeds_at_any_time(program: ModuleType, *, complete: bool) -> None:
     link = Group(complete=complete)

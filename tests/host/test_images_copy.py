@@ -58,7 +58,14 @@ class Pair:
         hosts = {}
         for name, near in (("giver", None), ("taker", {"host": "giver", "address": "127.0.0.2"})):
             known = {image: ID if image == IMAGE else image for image in images}
-            own = {"host": name, "images": list(images), "image_ids": known, "images_from": near, "stores": []}
+            own = {
+                "host": name,
+                "images": list(images),
+                "image_ids": known,
+                "images_from": near,
+                "stores": [],
+                "copied_by": [],
+            }
             own |= {"gpu_image": "", "builds": [{"image": BUILT, "name": "engine"}], "files": [], **data}
             hosts[name] = {
                 "sparkiac": own,

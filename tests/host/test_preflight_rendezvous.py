@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.host.conftest import load
 from tests.host.test_preflight_start import DOCKER, FILES, prepared
 from tests.host.traffic import Caller
 
@@ -43,11 +42,6 @@ def test_without_nftables_the_start_goes_on_with_a_warning(preflight: ModuleType
     assert line.state == "warn"
     assert "install nftables" in line.hint
     assert not [line for line in lines if line.state == "FAIL"]
-
-
-def test_uninstall_finds_the_tables(preflight: ModuleType) -> None:
-    assert preflight
-    assert load("switch_uninstall.py").STORES == sys.modules["preflight_rendezvous"].PREFIX
 
 
 def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:

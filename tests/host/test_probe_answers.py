@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -86,3 +87,14 @@ def test_control_characters_of_an_answer_are_shown_as_escapes(answers: ModuleTyp
 def test_the_cost_of_a_long_answer_is_small(answers: ModuleType) -> None:
     text = "".join(f"{number} " for number in range(100_000))
     assert answers.fault_of_text(text) is None
+
+
+@pytest.mark.parametrize("deep", ["[" * 60_000, "[" * 500 + "]" * 500, '{"a":' * 20_000])
+def test_an_answer_that_is_nested_deeply_is_a_wrong_answer(answers: ModuleType, deep: str) -> None:
+    """Python raises RecursionError for it, or later for its parts."""
+    assert answers.fault_of_schema(choice(deep)).startswith("not JSON: ")
+    call = {"id": "1", "type": "function", "function": {"name": "get_time", "arguments": deep}}
+    assert answers.fault_of_call(choice(None, tool_calls=[call])).startswith("the arguments of the tool call are not ")
+    http = sys.modules["probe_http"]
+    with pytest.raises(http.WrongError, match="/v1/models: response is not a JSON object"):
+        http.as_object("/v1/models", deep.encode())

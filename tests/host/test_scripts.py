@@ -22,7 +22,7 @@ PROGRAMS = ("fleet_check", "group", "host_metrics", "load_memory", "network", "p
 PROGRAMS += ("probe.py",)
 OF = ("fleet", "group", "metrics", "preflight", "probe", "ray", "stage", "status", "switch", "units")
 """What the names of their modules begin with."""
-SHARED = ("contract.py", "durable.py")
+SHARED = ("contract.py", "durable.py", "peers.py")
 PARTS = sorted(each.name for each in SCRIPTS.glob("*.py") if each.name not in PROGRAMS)
 PYTHON_SCRIPTS = [*PROGRAMS, *PARTS]
 

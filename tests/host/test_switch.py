@@ -154,7 +154,13 @@ def test_it_starts_after_the_recovery_and_during_a_switch(interrupted: Host) -> 
 
 def test_a_rank_of_a_group_does_not_start_before_its_switch_has_ended(tmp_path: Path) -> None:
     """Its files may be right, while the other hosts still run the other generation."""
-    group = {"members": ["spark-01", "spark-02"], "coordinator": "spark-02", "address": "10.0.0.1", "port": 1}
+    group = {
+        "members": ["spark-01", "spark-02"],
+        "coordinator": "spark-02",
+        "address": "10.0.0.1",
+        "port": 1,
+        "peers": [],
+    }
     host, made = Host(tmp_path), generation({"a": "a 1"}, group=group)
     store.stage(host, made.staged)
     host.write("etc/sparkiac/a/compose.yaml", "a 1")

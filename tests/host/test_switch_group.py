@@ -41,6 +41,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 NAMES = ("spark-01", "spark-02")
+PEERS = ["127.0.0.2", "fd00::2"]
 FAULTS = ("program", "host", "cut", "both")
 
 
@@ -53,7 +54,13 @@ class Fleet:
         self.mixed: list[tuple[str, str]] = []
         self.cut = False
         self.port = free_port()
-        group = {"members": [*NAMES], "coordinator": NAMES[0], "address": "127.0.0.1", "port": self.port}
+        group: dict[str, Any] = {
+            "members": [*NAMES],
+            "coordinator": NAMES[0],
+            "address": "127.0.0.1",
+            "port": self.port,
+        }
+        group["peers"] = PEERS
         self.first = self.made("g 1", group)
         self.second = self.made("g 2", group)
         self.joined: dict[str, Any] = {}
@@ -290,6 +297,25 @@ def test_systemd_is_given_its_time_to_stop_a_unit() -> None:
     found = Kept("0" * 16, (store.File(path, "0644", ""),), plan, None)
     assert runs.stop_s(found) == 600
     assert runs.stop_s(store.Generation(None, (), store.NOTHING, None)) == 0
+
+
+def test_a_plan_of_an_older_version_has_no_addresses_of_the_members(fleet: Fleet) -> None:
+    texts = {each["path"]: each["text"] for each in fleet.first[0].staged["files"]}
+    plan = json.loads(texts["etc/sparkiac/generation.json"])
+    assert "peers" in plan["group"]
+    del plan["group"]["peers"]
+    assert store.read_plan("file", json.dumps(plan))["group"]["peers"] == []
+    with pytest.raises(ValueError, match=r"does not know group\.more"):
+        store.read_plan("file", json.dumps({**plan, "group": {**plan["group"], "more": 1}}))
+
+
+def test_the_coordinator_accepts_votes_from_the_members_only(fleet: Fleet) -> None:
+    one, two = fleet.hosts
+    one.admitted.clear()
+    fleet.switch(fleet.second, "second")
+    assert [port for port, _ in one.admitted] == [fleet.port]
+    assert [each for each in PEERS if f"saddr {each} accept" not in one.admitted[0][1]] == []
+    assert two.admitted == []
 
 
 def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:

@@ -16,7 +16,7 @@ import yaml
 
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
-from tests.host.staging import FILES, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
+from tests.host.staging import FILES, NFT, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
 from tests.standin.hub import Fault, Hub, Repository, sha256
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +65,7 @@ class Fleet:
         data = {
             "host": name,
             "stores": json.loads(store.stores()) if store.wanted else [],
+            "copied_by": [f"127.0.0.{numbers[each]}" for each in near],
             "fetch": {
                 "endpoint": endpoint,
                 "token": self.token,
@@ -96,7 +97,7 @@ class Fleet:
 def fleet(tmp_path: Path) -> Fleet:
     for name in ("bin", "playbooks"):
         (tmp_path / name).mkdir()
-    write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL})
+    write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL, "nft": NFT})
     for name in ("roles", "vars", "bundle.py"):
         (tmp_path / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
     roles = [{"role": "stage", "when": False}, {"role": "weights"}]
@@ -131,6 +132,11 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
     [shared] = log
     assert f"--listen=127.0.0.2:{fleet.port}" in shared  # that of "one": the names are numbered as they sort
     assert "--property=RuntimeMaxSec=86400" in shared
+    [rules] = (fleet.folder / "nft.log").read_text().splitlines()
+    assert re.findall(r"dport \{ (\d+) \} ip saddr (\S+) accept", rules) == [
+        (str(fleet.port), "127.0.0.3"),
+        (str(fleet.port), "127.0.0.4"),
+    ]
 
 
 def test_a_dry_run_tells_what_would_come_and_writes_nothing(fleet: Fleet) -> None:

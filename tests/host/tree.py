@@ -116,7 +116,7 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     unit = {"name": "sparkiac-qwen36", "files": [], "secrets": [], "memory_bytes": None, "listen": "0.0.0.0:8001"}
     unit |= {"group": len(team) > 1, "ready_timeout_s": 1200, "drain_s": 30, "turns": []}
     unit |= {"promise": promise("sparkiac-qwen36", url="http://192.0.2.11:8001", clients=["tools"])}
-    group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348}
+    group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348, "peers": []}
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": []}
     plan |= {"group": group if len(team) > 1 else None, "needs": needs}
@@ -143,6 +143,7 @@ def host_data(
         "images": [IMAGE],
         "image_ids": {},
         "images_from": None,
+        "copied_by": [],
         "stores": [],
         "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": []},
         "generation": generation_of([*files, *shared]),

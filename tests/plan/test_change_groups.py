@@ -11,7 +11,9 @@ def groups(text: str) -> dict[str, ChangeGroup | None]:
 
 
 def test_the_coordinator_listens_on_the_link_that_all_share() -> None:
-    found = ChangeGroup(("spark-01", "spark-02"), "spark-01", "192.168.177.11", 7348)
+    found = ChangeGroup(
+        ("spark-01", "spark-02"), "spark-01", "192.168.177.11", 7348, ("192.168.1.12", "192.168.177.12")
+    )
     assert groups(PAIR) == {"spark-01": found, "spark-02": found}
 
 
@@ -24,6 +26,17 @@ def test_the_second_link_if_only_that_one_is_shared() -> None:
 def test_the_address_of_the_host_if_no_link_is_shared() -> None:
     apart = PAIR.replace("192.168.177.12", "192.168.178.12")
     assert {found.address for found in groups(apart).values() if found} == {"192.168.1.11"}
+
+
+def test_the_coordinator_accepts_every_address_of_the_others() -> None:
+    """Which one a host connects from is the choice of its kernel."""
+    twin = "address: 192.168.177.12/24, twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.178.12/24}"
+    twins = PAIR.replace("address: 192.168.177.12/24", twin)
+    assert {found.peers for found in groups(twins).values() if found} == {
+        ("192.168.1.12", "192.168.177.12", "192.168.178.12")
+    }
+    named = PAIR.replace("address: 192.168.1.12", "address: box2.lan") + "    bind: loopback\n"
+    assert {found.peers for found in groups(named).values() if found} == {()}
 
 
 def test_a_host_without_a_group_changes_alone() -> None:

@@ -105,6 +105,7 @@ def test_copied_images_run_by_their_id() -> None:
     first, second = planned(text, locked=pinned).hosts
     assert first.images_from is None
     assert second.images_from == ("spark-01", "192.168.177.11")
+    assert [host.copied_by for host in (first, second)] == [("192.168.1.12", "192.168.177.12"), ()]
     assert second.containers[0].image.pull == f"sha256:{'7' * 64}"
     assert second.preflight.units["big"].image == f"sha256:{'7' * 64}"
     assert first.containers[0].image.pull.startswith("nvcr.io/nvidia/vllm@sha256:")
@@ -113,7 +114,17 @@ def test_copied_images_run_by_their_id() -> None:
 
 def test_without_a_link_the_address_serves() -> None:
     text = deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: box2.lan}")
-    assert planned(text).hosts[0].images_from == ("spark-02", "box2.lan")
+    first, second = planned(text).hosts
+    assert first.images_from == ("spark-02", "box2.lan")
+    assert second.copied_by == ("192.168.1.11",)
+
+
+def test_a_host_is_told_who_copies_weights_from_it() -> None:
+    first, second = planned(PAIR, locked=BIG).hosts
+    assert (first.copied_by, second.copied_by) == (("192.168.1.12", "192.168.177.12"), ())
+    text = PAIR.replace("address: 192.168.1.12", "address: box2.lan") + "    bind: loopback\n"
+    named = planned(text, locked=BIG)
+    assert [host.copied_by for host in named.hosts] == [(), ()]
 
 
 def test_a_drafter_that_is_one_file_belongs_to_its_repository() -> None:

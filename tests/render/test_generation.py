@@ -121,6 +121,7 @@ def test_a_group_and_its_leader(rendered: Rendered) -> None:
             "coordinator": "spark-01",
             "address": "192.168.177.11",
             "port": 7348,
+            "peers": ["192.168.1.12", "192.168.177.12"],
         }
     assert promises(tree, "spark-02")["sparkiac-big"]["url"] == "http://192.168.1.12:8001"
     assert promises(tree, "spark-01") == {

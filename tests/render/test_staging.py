@@ -28,6 +28,8 @@ def test_hosts_are_told_what_to_hold_and_who_has_it() -> None:
     near = [{"host": "spark-01", "address": "192.168.177.11"}]
     assert found["fetch"] == {"endpoint": "https://huggingface.co", "token": None, "from": near}
     assert found["images_from"] is None
+    assert found["copied_by"] == []
+    assert variables(PAIR, "spark-01")["copied_by"] == ["192.168.1.12", "192.168.177.12"]
     assert found["image_ids"] == {}
 
 
