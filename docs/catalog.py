@@ -60,7 +60,7 @@ def text() -> str:
             "## Symptoms\n\nWhat `sparkiac diagnose` finds in logs; `sparkiac rules explain CODE` explains each one.\n",
             *table(("symptom", "severity", "line, or found by", "change of the inventory"), symptoms()),
         ],
-        ["## What differs from every source\n", *table(("what", "why"), standing())],
+        ["## Differences from all sources\n", *table(("what", "why"), standing())],
         ["## Not verified, whatever the recipe\n", *(f"- {each}" for each in catalog.standing().not_verified)],
     )
     return "\n".join("\n".join(part) + "\n" for part in parts)

@@ -53,7 +53,7 @@ class Chat(NamedTuple):
     """Turn thinking on or off; None means the default of the model."""
 
     def __repr__(self) -> str:
-        """Leave out the prompt."""
+        """Return a short text without the prompt."""
         return f"Chat({self.output_tokens})"
 
 

@@ -33,7 +33,7 @@ _BENCHY: Final = re.compile(r"llama-benchy \(([\d.]+)\)")
 _BENCHY_LATENCY: Final = re.compile(r"\| latency mode: (\w+)")
 _BENCHY_MODEL: Final = re.compile(r"^\|\s*([\w.-]+/[\w.-]+)\s*\|\s*pp\d+", re.MULTILINE)
 _CASE: Final = re.compile(r"^[ \t]*+●[ \t]++(TC-\d++)[ \t]++(.*)[ \t](PASS|PARTIAL|FAIL)[ \t]++(\d)/(\d)", re.MULTILINE)
-"""The title is followed by a symbol, which is its last word here."""
+"""The last word of the title is the symbol that the program prints after it."""
 _POINTS: Final = re.compile(r"Points:\s*(\d+)/(\d+)")
 _FIGURES: Final = {
     "quality": r"Quality:\s*(\d+)/100",
@@ -94,7 +94,7 @@ def _serve(data: Mapping[str, Any]) -> BenchRecord:
 
 
 def _requests(data: Mapping[str, Any]) -> Iterator[RoundRecord]:
-    """Return each request of a detailed result as a round; requests at the same time are not independent of each other.
+    """Return each request of a detailed result as a round; concurrent requests are not independent of each other.
 
     Therefore only results with one request at a time have rounds.
     """

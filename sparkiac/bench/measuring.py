@@ -70,7 +70,7 @@ def measure(aim: BenchTarget, job: BenchJob, taken: str, on_progress: Callable[[
     except KeyboardInterrupt:
         found.interrupted = True
     except StoppedError:
-        text = "the time limit of {:.0f} s ended during a round, which does not count; see --minutes"
+        text = "the time limit of {:.0f} s ended during a round, which does not count; raise --minutes"
         found.notes.append(text.format(job.seconds))
     except ServerError as error:
         if not found.rounds:
@@ -95,7 +95,7 @@ def _collect(session: BenchSession, job: BenchJob, found: _Measurements) -> None
         found.rounds.append(each)
     counts = Counter(each.point for each in found.rounds).values()
     if counts and min(counts) < job.runs:
-        text = f"{job.seconds:.0f} s were over after {min(counts)} of {job.runs} rounds; see --minutes"
+        text = f"{job.seconds:.0f} s ended after {min(counts)} of {job.runs} rounds; raise --minutes"
         found.notes.append(text)
 
 

@@ -45,7 +45,7 @@ class Point(NamedTuple):
     output_tokens: int
     kind: Kind = "filler"
     concurrency: int = 1
-    """Requests at the same time; with a rate, the number is not limited."""
+    """Concurrent requests; not limited with a rate."""
     rate: float | None = None
     """Requests per second, at random times (Poisson process)."""
     requests: int = 1
@@ -76,7 +76,7 @@ def points(mode: str, sizes: Sizes = Sizes(), levels: Sequence[float] = ()) -> t
 
 
 def at_concurrency(level: int, prompt: int, output: int) -> Point:
-    """Return the point with this many requests at the same time."""
+    """Return the point with this many concurrent requests."""
     return Point(f"concurrency {level}", prompt, output, concurrency=level, requests=max(4, _PER_SLOT * level))
 
 

@@ -124,7 +124,7 @@ def sweep(session: BenchSession, listed: Sequence[Point], runs: int) -> Iterator
 def rates(session: BenchSession, sizes: Sizes) -> tuple[float, ...]:
     """Measure the requests per second under full load, and return the rates of mode `rate`."""
     burst = points.burst(sizes)
-    session.on_progress(f"measuring the highest rate with {burst.requests} requests at the same time")
+    session.on_progress(f"measuring the highest rate with {burst.requests} concurrent requests")
     found = _round(session, burst)
     completed = len(found.good) / found.seconds
     return tuple(float(f"{share * completed:.2g}") for share in points.SHARES) if completed else ()
@@ -153,7 +153,7 @@ def _round(session: BenchSession, point: Point) -> Round:
 
 
 def _sent(session: BenchSession, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
-    """Send requests: so that the same number always runs, or at random times, whether or not the server keeps up."""
+    """Send requests: a constant number at a time, or at random times whether or not the server keeps up."""
     rate = point.rate
     gaps = (random.expovariate(rate) if rate else 0.0 for _ in chats[1:])
     due = zip(accumulate(gaps, initial=0.0), chats, strict=True)

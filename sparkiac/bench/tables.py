@@ -71,7 +71,7 @@ def _knee(record: BenchRecord) -> str | None:
     if level is None:
         return None
     best = max(value for _, value in found)
-    text = f"{level} requests at the same time have at least 90 % of the highest throughput"
+    text = f"{level} concurrent requests have at least 90 % of the highest throughput"
     return f"knee: {text} ({number(best)} tokens/s)"
 
 

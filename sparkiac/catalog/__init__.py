@@ -80,7 +80,7 @@ def drafters() -> tuple[DrafterPair, ...]:
 
 
 def drafter(target: str | None, *, method: str) -> DrafterPair | None:
-    """Return the pair of a target and a method, or None if no source names one."""
+    """Return the drafter for a model and a method; None if no source names one."""
     return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
 
 

@@ -35,7 +35,7 @@ VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
 
 
 class Evidence(NamedTuple):
-    """What supports a fact, or speaks against it."""
+    """A source that supports or contradicts a fact."""
 
     kind: str
     """One of PROOF, TESTIMONY or HEARSAY."""
@@ -46,7 +46,7 @@ class Evidence(NamedTuple):
     hardware: str = ""
     """Where it was measured: GB10, H100 …"""
     note: str = ""
-    """What it says, in a few words."""
+    """Its statement, in a few words."""
     by: str = ""
     """Who measured it, required for `ab`: the name of a person, a group or a company."""
 

@@ -92,7 +92,7 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
 
 
 def _misplaced(file: RecipeText, found: Source[Any], other: Source[Any] | None) -> Iterator[Finding]:
-    """Refuse a file whose path is no name of an entry, or whose name another entry has."""
+    """Refuse invalid or duplicate entry names."""
     place = found.document.at_key(())
     if not re.fullmatch(forms.ENTRY, file.name):
         message = f"the path of this file is not the name of a recipe: {file.name}"

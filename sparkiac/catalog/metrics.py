@@ -98,7 +98,7 @@ def names(*quantities: str) -> tuple[str, ...]:
 
 
 def samples(page: str) -> Iterator[tuple[str, str, float]]:
-    """Yield name, labels and value of each series of a page of metrics; NaN, and what no metric can reach, is 0."""
+    """Yield name, labels and value of each series of a metrics page; NaN, and what no metric can reach, counts as 0."""
     for name, labels, value in _LINE.findall(page):
         yield name, labels, _number(value)
 

@@ -1,4 +1,4 @@
-"""The vLLM release in an image, as its digest or tag says it.
+"""The vLLM release in an image, according to its digest or tag.
 
 Upstream names its tags after its releases: v0.24.0, v0.25.1-aarch64, v0.20.0-aarch64-cu130, v0.22.0rc1; a nightly build
 is also named after its commit, and the catalog states the version of some commits. The catalog states the release of

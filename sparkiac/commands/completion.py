@@ -64,7 +64,7 @@ def _starting(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
 
 
 def _names(ctx: click.Context, section: str) -> list[str]:
-    """Return the names in a section of the inventory that was typed, or of the only one in the usual folder."""
+    """Return the names in a section of the typed inventory, or of the only one in `inventories`."""
     from sparkiac.source import gate
 
     typed = ctx.params.get("inventory") or next(iter(ctx.params.get("words") or ()), None)

@@ -65,7 +65,7 @@ def replaced(path: Path, former: bytes | None, new: bytes, *, during: str) -> bo
 
 
 def _added(before: Report, after: Report) -> list[Finding]:
-    """Return the errors of a report that are not in another one, wherever they are in the file."""
+    """Return the errors that only the second report has; positions in the file are not compared."""
     from sparkiac.report import Severity
 
     known = Counter((each.code, each.message) for each in before.findings)

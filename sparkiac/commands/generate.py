@@ -85,7 +85,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
 
 
 def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
-    """Return the files for a target, and what they do not cover."""
+    """Return the files for a target, and the parts of the inventory that they do not cover."""
     from sparkiac import pipeline
 
     if target == "ansible":

@@ -196,7 +196,8 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
     try:
         return LinkRecord.from_json(path.read_bytes())
     except ValueError as error:
-        message = f"{click.format_filename(path)} is no record of link speeds: {error}; measure again without it"
+        hint = "remove it and run `sparkiac fabric verify` again"
+        message = f"{click.format_filename(path)} is not a record of link speeds: {error}; {hint}"
         raise click.UsageError(message) from None
 
 

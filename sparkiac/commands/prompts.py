@@ -34,7 +34,7 @@ def value(
         return found
     text = default if given is None else given
     if text is None:
-        message = f"{option} is missing, and there is no terminal to prompt on"
+        message = f"{option} is missing, and without a terminal it cannot be prompted for"
         raise click.UsageError(message)
     return parse(text)
 

@@ -19,5 +19,5 @@ def named(name: str) -> Engine:
 
 
 def executor(groups: Groups, chosen: str | None) -> str:
-    """Return how the nodes of a group run: as the deployment says, or in the engine's usual way."""
+    """Return how the nodes of a group run: as the deployment sets it, or by the default of the engine."""
     return chosen if chosen in groups.executors else groups.executors[0]

@@ -51,7 +51,7 @@ _TYPES: Final = {
     "eagle3": "draft-eagle3",
     "draft_model": "draft-simple",
 }
-"""Method → its type. Of n-grams there are five types, each with options of its own: `set.spec_type` chooses one."""
+"""Method → its type. There are five types of n-grams, each with its own options: `set.spec_type` chooses one."""
 
 
 def start(request: Request) -> Start:

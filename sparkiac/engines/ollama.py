@@ -55,7 +55,7 @@ def environment(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def start(request: Request) -> Start:
-    """Give the variables; the image's own command is `ollama serve`."""
+    """Return the variables; the image itself runs `ollama serve`."""
     return Start((), environment(request.options))
 
 

@@ -25,7 +25,7 @@ _PYTHON: Final = "python3"
 _NO_PYTHON: Final = frozenset({126, 127})
 """Exit codes of `docker exec` if the container does not have the command."""
 _MARGIN_S: Final = 900
-"""All answers after the first one, each with its limit of 60 s, and the connection."""
+"""Time for the connection and for all answers after the first one, each with a limit of 60 s."""
 
 
 class ProbeStep(ReportedFacts):

@@ -27,7 +27,7 @@ _SETTERS: Final = ("Defaults", "Deployment", "Settings")
 
 
 def text(made: Data) -> str:
-    """Return a schema as a file."""
+    """Return the text of a schema file."""
     return json.dumps(made, indent=1, sort_keys=True) + "\n"
 
 

@@ -18,7 +18,7 @@ VARIABLES: Final = frozenset(
     {"MODEL_PATH", "SERVED_MODEL_NAME", "DFLASH_DRAFTER", "DFLASH_NUM_SPEC_TOKENS"}
     | {spelling for spelling in _OPTIONS if spelling}
 )
-"""Variables that stand for options."""
+"""Variables that set options."""
 
 
 def read(launch: Launch) -> CommandLine:

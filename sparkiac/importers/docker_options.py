@@ -99,7 +99,7 @@ def read(words: Sequence[str], lines: Sequence[int], start: int) -> DockerOption
 
 
 def _long(word: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
-    """Read `--name` and return how many further words it takes."""
+    """Read `--name` and return how many further words belong to it."""
     name, equals, value = word.partition("=")
     name = _ALIASES.get(name, name)
     if name in FLAGS:
@@ -117,7 +117,7 @@ def _long(word: str, following: Sequence[str], line: int, options: list[DockerOp
 
 
 def _cluster(letters: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
-    """Read `-itd`, `-p 80:80`, `-p80:80` or `-p=80:80` and return how many further words it takes."""
+    """Read `-itd`, `-p 80:80`, `-p80:80` or `-p=80:80` and return how many further words belong to it."""
     while letters:
         name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
         if name in VALUED:

@@ -59,7 +59,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
 
 
 class _InspectedContainer:
-    """Reads one container, whatever types Docker's JSON has."""
+    """Reads one container from Docker's JSON, whose values may have any type."""
 
     def __init__(self, data: dict[str, Any], text: str) -> None:
         self.config = _mapping(data.get("Config"))

@@ -64,7 +64,7 @@ def _product(sizes: Mapping[str, int]) -> int | None:
 
 
 def is_implied(name: str, value: object, nodes: int) -> bool:
-    """Return whether an option states only what the hosts of a group of this many machines imply."""
+    """Return whether the number of machines of the group already implies this option."""
     if name in _RENDEZVOUS:
         return True
     return nodes > 1 and value in _SET_BY_GROUP.get(name, (nodes,) if name in _TENSOR_SIZES else ())

@@ -200,7 +200,7 @@ def _keep_recipe_values(entry: _RecipeMatch, server: ServerLaunch, own: dict[Pat
         why = "this server prints its key in its log; the port is bound to loopback instead"
         notes.append(corrected(line, "api_key", why))
     elif key is not None:
-        notes.append(lost(line, "api_key", "this server takes a key only as an argument; bind it to loopback"))
+        notes.append(lost(line, "api_key", "this server accepts its API key only as an argument; bind it to loopback"))
 
 
 def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]) -> str | None:

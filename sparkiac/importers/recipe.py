@@ -187,5 +187,5 @@ def note_other_model(file: RecipeFile, argv: Sequence[str], model: str | None) -
     named = [word for before, word in pairwise(argv) if before in {*_MODEL_FLAGS, "serve"}]
     named = [word for word in named if not word.startswith("-")]
     if model is not None and named and model not in named and model not in argv:
-        why = f"the command serves {named[0]}; model: is only what the launcher downloads"
+        why = f"the command serves {named[0]}; the launcher only downloads the model under `model`"
         file.corrected(file.line("model"), f"model: {model}", why)

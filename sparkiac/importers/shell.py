@@ -47,7 +47,7 @@ def read_other_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] 
 
 
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
-    """Return what commands start, and what the here-documents start that they write."""
+    """Return the launches of the commands, and those of the here-documents that they write."""
 
     def written(document: HereDocument, deep: int) -> tuple[Launch, ...]:
         return _written(document, name=name, level=deep)
@@ -56,7 +56,7 @@ def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ..
 
 
 def _written(document: HereDocument, *, name: str, level: int) -> tuple[Launch, ...]:
-    """Return what a here-document starts, in any format; nothing if it cannot be read."""
+    """Return the launches in a here-document of any format; none if it cannot be read."""
     try:
         found = read_other_format(document.text, line=document.line, name=name)
         return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found

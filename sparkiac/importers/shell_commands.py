@@ -38,7 +38,7 @@ _IDLE: Final = "this container starts the server directly"
 
 
 def _nothing(_document: HereDocument, _level: int) -> tuple[Launch, ...]:
-    """Read no here-document, so that each is noted as unread."""
+    """Return no launches, so that each here-document is noted as unread."""
     return ()
 
 

@@ -65,7 +65,7 @@ class _TableReader:
             elif self.model is None:
                 self.model = word
             else:
-                self.notes.append(lost(line, word, "no option takes this word"))
+                self.notes.append(lost(line, word, "this word belongs to no option"))
         self._repository()
         return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
 

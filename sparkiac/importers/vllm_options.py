@@ -66,7 +66,7 @@ class _VllmReader:
         return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
 
     def _parsed(self, words: Sequence[str]) -> of_vllm.Read:
-        """Parse the words. A known model is added, so that the parser does not take another word for it."""
+        """Parse a command line. A known model is added, so that the parser does not read another word as the model."""
         return of_vllm.read((*(("model",) if self.model is not None else ()), *words), self.interface)
 
     def _correct(self, fault: Fault) -> None:
@@ -119,7 +119,7 @@ class _VllmReader:
         if self.model is None:
             self.model = left.pop(0)[0]
         for word, line in left:
-            self.notes.append(lost(line, word, "no option takes this word"))
+            self.notes.append(lost(line, word, "this word belongs to no option"))
 
     def _unknown(self, at: int) -> None:
         """Keep an option that the release does not have, with the words after it."""
@@ -181,7 +181,7 @@ class _VllmReader:
 
     def _positional(self, word: str, line: int) -> None:
         if "model" in self.found:
-            self.notes.append(lost(line, word, "no option takes this word"))
+            self.notes.append(lost(line, word, "this word belongs to no option"))
         else:
             self.model = word
 

@@ -26,7 +26,7 @@ _DIFFERENT: Final = ("LCK034", "pin-differs")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
 _NO_RESPONSE: Final = frozenset({"LCK004", "LCK013", "LCK021"})
-"""Codes of missing responses, which may succeed later."""
+"""Codes of failed requests that may succeed later."""
 _NO_REVISION: Final = "LCK012"
 _REASONS: Final = {
     "missing": "the lock does not pin it",
@@ -113,7 +113,7 @@ def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
 
 
 def only_missing_responses(findings: Iterable[Finding]) -> bool:
-    """Return whether all findings are missing responses, which may succeed later."""
+    """Return whether all findings are failed requests that may succeed later."""
     return all(finding.code in _NO_RESPONSE for finding in findings)
 
 

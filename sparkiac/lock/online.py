@@ -65,7 +65,7 @@ def by_name(lock: Lock | None, pins: Iterable[RequiredPin]) -> tuple[PinRequest,
 
 
 def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: RequestResults) -> tuple[PinRequest, ...]:
-    """Return a request at the pinned version for each name that refers to another version or to none."""
+    """Return requests for the pinned versions of names that now refer to another version or no longer exist."""
     found = ((pin, locked_entry(lock, pin)) for pin in pins)
     return tuple(_pinned(pin, locked) for pin, locked in found if locked and _needs_second(pin, locked, named))
 

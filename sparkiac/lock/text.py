@@ -20,7 +20,7 @@ HEADER: Final = """\
 """
 _STEP: Final = "  "
 _SECTION: Final = 3
-"""Levels of mappings in a section that have a line for each key: entries, their keys, and the keys below these."""
+"""How many levels of a section are written one key per line: entries, their keys, and the keys below these."""
 _ENTRY: Final = 2
 
 
@@ -117,7 +117,7 @@ def _end(lines: list[str], start: int, end: int) -> int:
 
 
 def _entry(key: str, value: Any, indent: str, *, levels: int) -> list[str]:  # noqa: ANN401  plain data of a lock
-    """Return the lines of a key: mappings have a line for each key down to `levels` levels, deeper ones one line."""
+    """Return the lines of a key; mappings are written one key per line for `levels` levels, deeper ones on one line."""
     head = f"{indent}{yamltext.key(key)}:"
     if not levels or not isinstance(value, dict) or not value:
         return [f"{head} {yamltext.flow(value)}\n"]

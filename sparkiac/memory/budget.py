@@ -53,7 +53,7 @@ class ServerMemory(NamedTuple):
 
     @property
     def taken(self) -> tuple[Term, ...]:
-        """All memory that the server takes from the host."""
+        """All memory of the host that the server uses."""
         return (self.requested._replace(name=self.name), *self.outside)
 
 
@@ -138,7 +138,7 @@ def reserve(total: int | None, stated: int | None = None) -> Term:
 
 
 def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:
-    """Return what the processes of a vLLM server take beside its share: the least and the most.
+    """Return the least and the most memory that the processes of a vLLM server use beside its share.
 
     `recorded` is the size of its API server. Only the leader of a group has one. Where CPU and GPU share one memory,
     what the engine allocates on the host during the start counts as runtime of the server, inside its share.

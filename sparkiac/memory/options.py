@@ -195,7 +195,7 @@ class _OptionReader:
         return default if value is None else str(value)
 
     def boolean(self, name: str) -> bool | None:
-        """Return a truth value; None if it is not set."""
+        """Return a boolean; None if it is not set."""
         value = self.given.get(name)
         return value if isinstance(value, bool) else None
 

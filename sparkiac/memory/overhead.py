@@ -1,4 +1,4 @@
-"""What a server takes beside weights and KV cache: inside the memory that it requests, and in addition to it.
+"""Memory that a server uses beside weights and KV cache: inside the memory that it requests, and in addition to it.
 
 Each term has a formula, whose constants come from recorded starts: docs/memory.md compares both.
 """
@@ -46,7 +46,7 @@ class Device(NamedTuple):
     high_bytes: int | None = None
     """Largest size in recorded starts."""
     graphs: tuple[int, int] | None = None
-    """Smallest and largest estimate of CUDA graphs in recorded starts; None if the formula has a spread of its own."""
+    """Smallest and largest estimate of CUDA graphs in recorded starts; None if the formula itself gives a range."""
 
 
 UNIFIED: Final = Device(

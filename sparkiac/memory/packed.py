@@ -24,7 +24,7 @@ _SIZES_SHARED: Final = (0, 24)
 _OVERLAID: Final = (0, 27)
 """Since this release groups overlap, with pages of any size, and the log counts blocks."""
 _BY_ANCHOR: Final = (0, 29)
-"""Since this release full-attention layers are no special case."""
+"""From this release on, full-attention layers are no special case."""
 
 
 def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:

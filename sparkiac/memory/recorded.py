@@ -77,7 +77,7 @@ def calibration(record: StartRecord, *, drafter_bytes: int) -> Measured:
 
 
 def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tuple[int, ...]) -> Device:
-    """Return what a start of the same model needed outside PyTorch, by the formulas of the other terms."""
+    """Return the memory outside PyTorch of a start of the same model: what the formulas of the other terms leave."""
     took = overhead_bytes(record)
     read = options.read(record.subject.options, release=release)
     if took is None or isinstance(read, Unknown):

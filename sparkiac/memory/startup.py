@@ -13,7 +13,7 @@ from sparkiac.memory.values import GIB
 
 _GIB: Final = r"(?<![\d.-])(-?\d+(?:\.\d+)?) ?GiB"
 _MOST_GIB: Final = 99_999.0
-"""A larger size is read as this one, which no server can have either."""
+"""Upper limit of a size in a log; no server has so much memory."""
 _COUNT: Final = r"(\d[\d,]{0,20})"
 _SIZES: Final = {
     "weights_bytes": rf"Model loading took {_GIB}",

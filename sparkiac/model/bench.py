@@ -56,7 +56,7 @@ class BenchSubject(Model):
 
     @property
     def title(self) -> str:
-        """Return its name for people."""
+        """Return its name as tables show it."""
         return self.deployment or self.model
 
 
@@ -105,7 +105,7 @@ class ToolCase(Model):
 
 
 class Expected(Model):
-    """What the plan or a source expects."""
+    """Speeds that the plan or a source expects."""
 
     what: str
     value: str

@@ -123,7 +123,7 @@ class CatalogBuild(Build):
     title: ShortText
     """Title, in one line."""
     asks: dict[OptionName, ShortText] = {}
-    """Keys that the inventory must set, each with what is known about its value."""
+    """Keys that the inventory must set, each with the known facts about its value."""
     not_verified: tuple[ShortText, ...] = ()
     """Claims that only a test on real hardware can verify."""
     notes: tuple[ShortText, ...] = ()

@@ -25,7 +25,7 @@ class Gpu(Model):
 
 
 def is_discrete(gpu: Gpu | None) -> bool:
-    """Return whether a GPU has a memory of its own; the size of that memory is unknown."""
+    """Return whether a GPU has its own memory, whose size is unknown."""
     return gpu is not None and not gpu.shares_memory
 
 

@@ -158,7 +158,7 @@ class Speed(Model):
     context: Tokens | None = None
     """Tokens before the measured ones: for decode, the prompt; for prefill, its length."""
     concurrency: Annotated[int, Field(ge=1)] = 1
-    """Requests at the same time."""
+    """Concurrent requests."""
     acceptance: Share | None = None
     """Accepted share of the drafted tokens."""
     note: ShortText | None = None

@@ -284,7 +284,7 @@ def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) 
 
 
 def _memory_bytes(node: _DeploymentNode, options: Mapping[str, Any], image: Image) -> int | None:
-    """Return the share of the host's memory that the engine takes; None if it is unknown, or of a discrete GPU."""
+    """Return the share of the host's memory that the engine uses; None if it is unknown, or for a discrete GPU."""
     share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
     if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
         share = default_utilization(interfaces.assumed(image.vllm))

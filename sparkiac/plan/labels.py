@@ -92,10 +92,10 @@ def label(part: MemorySegment) -> str:
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Return how many tokens the KV cache of a deployment stores, and how many its workload needs."""
     estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
-    leans = () if account.record is None else (LabelledValue("leans on", account.record),)
+    recorded = () if account.record is None else (LabelledValue("predicted from", account.record),)
     unused = tuple(LabelledValue("record not used", each) for each in account.unused_records)
     alone = () if account.compared else (LabelledValue("not compared", _NOT_COMPARED),)
-    return (*estimate, *leans, *unused, *alone, *_fit(account), *(_workload(account) if account.leads else ()))
+    return (*estimate, *recorded, *unused, *alone, *_fit(account), *(_workload(account) if account.leads else ()))
 
 
 def steps(account: DeploymentMemory) -> tuple[tuple[str, ...], ...]:
@@ -128,13 +128,13 @@ def speed_sources(account: DeploymentMemory) -> tuple[str, ...]:
 
 
 def basis(account: DeploymentMemory) -> str:
-    """Return the label for the sources of the speeds, which says whether this server was measured."""
+    """Return the label for the sources of the speeds: whether this server or another one was measured."""
     measured = any(each.startswith(MEASURED) for each in speed_sources(account))
     return "sources of the speeds:" if measured else "speeds are estimates:"
 
 
 def unknown(found: Unknown) -> str:
-    """Return a text that says that a value is unknown, which facts are missing and how to provide them."""
+    """Return the text of an unknown value: which facts are missing, and how to provide them."""
     if not found.missing:
         return "unknown"
     names = tuple(dict.fromkeys(found.missing))
@@ -151,7 +151,7 @@ def _line(part: MemorySegment) -> MemoryRow:
     unset = part.size_bytes is None and part.kind == "service"
     source = f"unknown: {_SET_SERVICE}" if unset else part.source
     if part.low_bytes is not None and part.high_bytes is not None:
-        source = f"{source}; {gib(part.low_bytes)} to {gib(part.high_bytes)} if it differs as recorded starts do"
+        source = f"{source}; {gib(part.low_bytes)} to {gib(part.high_bytes)} in the range of recorded starts"
     return MemoryRow(label(part), part.kind, gib(part.size_bytes), source, part.assumed)
 
 

@@ -254,7 +254,7 @@ def _longest(proof: Proof) -> int:
 
 
 def _with_missing_facts(found: Unknown, proof: Proof) -> Unknown:
-    """Return the facts that are missing for the memory figures if the result itself names none."""
+    """Return the missing facts of the memory figures, if the result itself lists none."""
     if not found.missing and isinstance(proof.fit, Unknown):
         return proof.fit
     return found

@@ -1,4 +1,4 @@
-"""Format sizes, counts and ranges for people. An unknown size is written as `unknown`."""
+"""Format sizes, counts and ranges for readers. An unknown size is written as `unknown`."""
 
 from __future__ import annotations
 

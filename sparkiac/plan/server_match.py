@@ -56,7 +56,7 @@ def of_metrics(container: Container, page: str) -> Match:
     """Compare the server of a page of metrics with a container of the plan."""
     given = start_records.cache_labels(page)
     if given is None:
-        return ("it is no page of metrics of vLLM: it has no vllm:cache_config_info",), ()
+        return ("it is not a metrics page of vLLM: it has no vllm:cache_config_info",), ()
     names = sorted(set(_MODEL.findall(page)))
     served = [name for name in names if name in container.server.served]
     model = "model", ", ".join(served or names) or UNKNOWN, ", ".join(served or container.server.served)
@@ -117,7 +117,7 @@ def _match(facts: Iterable[Fact], where: str) -> Match:
             texts = ("not set" if value is None else value for value in (read, wanted))
             reasons[name] = "{} is {} {where} and {} in the inventory".format(name, *texts, where=where)
     if "model" in unknown:
-        reasons["model"] = f"no name of a model is {where}"
+        reasons["model"] = f"there is no model name {where}"
     return tuple(reasons.values()), tuple(unknown)
 
 

@@ -60,7 +60,7 @@ def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
         cached=Cached(blocks=_count(cache.get("num_gpu_blocks")), block_tokens=_count(cache.get("block_size"))),
         acceptance=_within(accepted / drafted, 1.0) if drafted and accepted is not None else None,
         source=RecordSource(grade="metrics", link=link),
-        notes=("host_bytes is the API server alone",) if resident is not None else (),
+        notes=("host_bytes counts the API server only",) if resident is not None else (),
     )
 
 

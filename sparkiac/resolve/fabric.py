@@ -149,7 +149,7 @@ TABLE: Final = (
         _address,
         "mesh",
         "address of the host",
-        "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data takes the links",
+        "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data uses the links",
         _MESH_SOURCE,
         _VLLM,
     ),

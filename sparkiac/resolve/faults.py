@@ -34,6 +34,6 @@ def mapping(data: object, key: str) -> dict[str, Any]:
 
 
 def entries(document: Document, kind: str) -> dict[str, dict[str, Any]]:
-    """Return the named entries under a key of the document, as far as they are mappings."""
+    """Return the named entries under a key of the document, without those that are not mappings."""
     found = mapping(document.data, kind)
     return {name: entry if isinstance(entry, dict) else {} for name, entry in found.items()}

@@ -59,5 +59,5 @@ def _times(document: Document, turns: dict[str, Any]) -> Iterator[Finding]:
         other = first.setdefault(at, name) if isinstance(at, str) else name
         if other != name:
             message = f"turns {other} and {name} both begin at {at}"
-            hint = "give each turn a time of its own"
+            hint = "give each turn a different time"
             yield error(TWICE, message, document.at_value(("turns", name, "at")), hint)

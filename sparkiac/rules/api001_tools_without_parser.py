@@ -68,7 +68,7 @@ RULE: Final = rule(
 _NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
 _HINT: Final = "add it under `set`; choose the parser of the model's family: qwen3_xml, qwen3_coder, gemma4"
 _ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
-"""Engines that need both options; others have options of their own."""
+"""Engines that need both options; others have their own options."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -64,7 +64,7 @@ _REPLACED_BY: Final = dict.fromkeys(
     ),
     "moe_backend",
 )
-"""Variable of older releases and patched builds → the option that chooses the same."""
+"""Variable of older releases and patched builds → the option that replaces it."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:

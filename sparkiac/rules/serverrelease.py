@@ -87,7 +87,7 @@ def _of_private(container: Container, engine: Engine, table: OptionTable) -> str
 
 
 def _tagged(container: Container, engine: Engine) -> str | None:
-    """Return the release that an upstream tag names; None if it names none."""
+    """Return the release in an upstream tag; None if the tag contains none."""
     repository, _, tag = image(container).rpartition(":")
     found = re.fullmatch(engine.images.get(repository, "(?!)"), tag)
     return found[1] if found else None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 HOSTS: Final = "hosts"
 ON: Final = FORMER_HOSTS
-"""The former name of `hosts`. YAML 1.1 reads it as a truth value; as a key, sparkiac reads it as a text."""
+"""The former name of `hosts`. YAML 1.1 reads it as a boolean; sparkiac reads it as a key."""
 RENAMED: Final = f"`{ON}` is the former name of `{HOSTS}`"
 _SECTIONS: Final = frozenset({"deployments", "services"})
 _OF_MONITORING: Final = frozenset({"grafana", "prometheus", "timer"})

@@ -29,7 +29,7 @@ _WHOLE: Final = frozenset({("monitoring",), ("rollout",)})
 
 
 class Judgement(NamedTuple):
-    """What the later stages say about an inventory without some entries."""
+    """Findings of the later stages about an inventory without some entries."""
 
     consequences: tuple[Finding, ...]
     """Findings about names of entries that are left out."""

@@ -15,7 +15,7 @@ _MAX_DIGITS: Final = 18
 
 _NUMBER_TO_SOME: Final = "a number to some YAML parsers and a text to others"
 _TRAPS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"(y|n|yes|no|on|off)", re.IGNORECASE), "a truth value to some YAML parsers and a text to others"),
+    (re.compile(r"(y|n|yes|no|on|off)", re.IGNORECASE), "a boolean to some YAML parsers and a text to others"),
     (re.compile(r"~"), "null to some YAML parsers and a text to others"),
     (re.compile(r"="), "a special value in YAML 1.1"),
     (re.compile(r"<<"), "YAML 1.1's merge key"),

@@ -104,7 +104,7 @@ def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") ->
 def _error(done: ssh.Completed, source: _ImageOnMachine) -> CaptureError:
     output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
     if source.host and done.returncode == ssh.FAILED:
-        return CaptureError(f"no connection to {machine}: {output}", "set up ssh so that it asks for no password")
+        return CaptureError(f"no connection to {machine}: {output}", "set up ssh to work without a password prompt")
     if "permission denied" in done.stderr and "docker.sock" in done.stderr:
         return _PermissionDeniedError(output, "allow this user to use docker")
     if "No such image" in done.stderr:

@@ -36,7 +36,7 @@ _HINTS: Final = {
 }
 """Part of a message of git or its TLS libraries → what it means here."""
 _REPOSITORY_VARIABLES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
-"""Set where a hook of the user's repository runs sparkiac; a fetch must not write there."""
+"""Variables that Git sets if a hook runs sparkiac; with them, a fetch would write to the user's own repository."""
 
 
 class GitError(Exception):

@@ -72,7 +72,7 @@ def again(items: Iterable[T], call: Callable[[T], R], *, threads: int, period_s:
 
 
 def start(call: Callable[[], T]) -> Future[T]:
-    """Call a function in a thread, and return the future of its result."""
+    """Call a function in a thread, and return its future."""
     future: Future[T] = Future()
     Thread(target=_fulfil, args=(future, call), daemon=True).start()
     return future

@@ -85,7 +85,7 @@ def test_the_requests_of_a_detailed_result_are_samples() -> None:
     assert [each.ttft_s for each in point.rounds] == [(0.1,), (0.2,), (0.3,)]
     assert [each.total_s[0] for each in point.rounds] == pytest.approx([0.13, 0.23, 0.33])
     [point] = foreign.read(json.dumps(SERVE | DETAILS | {"max_concurrency": 4})).points
-    assert point.rounds == ()  # requests at the same time are no independent samples
+    assert point.rounds == ()  # concurrent requests are not independent samples
 
 
 def test_the_table_of_llama_benchy() -> None:

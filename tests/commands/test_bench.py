@@ -285,7 +285,7 @@ def test_the_time_is_limited(cli: Cli) -> None:
         process.terminate()
         process.wait()
     assert 1 <= len(record.points[0].rounds) < 999
-    assert f"6 s were over after {len(record.points[0].rounds)} of 999 rounds; see --minutes" in record.notes
+    assert f"6 s ended after {len(record.points[0].rounds)} of 999 rounds; raise --minutes" in record.notes
 
 
 @pytest.mark.usefixtures("folder")

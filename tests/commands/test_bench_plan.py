@@ -104,7 +104,7 @@ def test_the_next_plan_has_the_measured_speed_and_names_the_record(cli: Cli, fol
     assert (speed["low"], speed["high"]) == (decode.low, decode.high)
     assert speed["source"] == f"measured: bench/{name}"
     said = planned(cli)
-    assert f"leans on a recorded start of the same server: bench/{name}" in said
+    assert f"predicted from a recorded start of the same server: bench/{name}" in said
     assert f"sources of the speeds: measured: bench/{name}" in said
 
 
@@ -118,7 +118,7 @@ def test_memory_and_speeds_of_one_server_are_one_record(cli: Cli, folder: Path) 
     assert (after.terms, after.cached, after.source) == (before.terms, before.cached, before.source)
     assert [(each.kind, each.concurrency) for each in after.speeds] == [("decode", 1), ("prefill", 1), ("aggregate", 2)]
     assert after.speeds[0].source == f"bench/{Path(first['path']).name}"
-    assert "leans on a recorded start of the same server: start.log" in planned(cli)
+    assert "predicted from a recorded start of the same server: start.log" in planned(cli)
 
 
 def test_a_startup_log_that_the_bench_reads_is_in_the_plan_as_well(cli: Cli, folder: Path) -> None:

@@ -279,9 +279,13 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
     [
         (
             ["--recipe", RECIPE],
-            "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, and there is no terminal",
+            "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, and "
+            "without a terminal it cannot be prompted for",
         ),
-        (["--host", "spark-01=192.168.1.11"], "--recipe RECIPE is missing, and there is no terminal to prompt on"),
+        (
+            ["--host", "spark-01=192.168.1.11"],
+            "--recipe RECIPE is missing, and without a terminal it cannot be prompted for",
+        ),
         (["--host", "spark-01", "--recipe", RECIPE], "--host 'spark-01' is not NAME=ADDRESS"),
         (["--host", "spark 1=192.168.1.11", "--recipe", RECIPE], "--host 'spark 1' is not "),
         (["--host", "a=192.168.1.11", "--host", "a=192.168.1.12", "--recipe", RECIPE], "--host names a twice"),

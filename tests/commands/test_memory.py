@@ -184,7 +184,7 @@ def test_another_page_is_no_record(cli: Cli, folder: Path) -> None:
     (folder / "metrics").write_text("up 1\n")
     outcome = cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics")
     assert (outcome.code, outcome.out) == (1, "")
-    why = "it is no page of metrics of vLLM: it has no vllm:cache_config_info"
+    why = "it is not a metrics page of vLLM: it has no vllm:cache_config_info"
     assert outcome.err == f"metrics was not recorded:\n  {why}\n"
     assert not (folder / "measurements").exists()
 
@@ -194,7 +194,7 @@ def test_a_record_of_another_server_does_not_count_and_the_plan_says_why(cli: Cl
     (folder / "lab.yaml").write_text(deployment("set: {gpu_memory_utilization: 0.6}"))
     said = " ".join(cli("plan", "lab.yaml").out.split())
     assert "record not used start.log: gpu_memory_utilization is 0.5 in the record and 0.6 in the plan" in said
-    assert "leans on" not in said
+    assert "predicted from" not in said
 
 
 def test_what_the_inventory_measured_wins(cli: Cli, folder: Path) -> None:
@@ -276,7 +276,7 @@ def test_a_log_that_is_not_of_this_server_is_not_recorded(
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == "\n  ".join(("start.log was not recorded:", *reasons)) + "\n"
     assert not (folder / "measurements").exists()
-    assert "leans on" not in cli("plan", "lab.yaml").out
+    assert "predicted from" not in cli("plan", "lab.yaml").out
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_log_that_is_not_of_this_server_is_not_recorded(
     [
         ("example/model", "example/other", "model is example/other on the page and example/model in the inventory"),
         ('"0.5"', '"0.85"', "gpu_memory_utilization is 0.85 on the page and 0.5 in the inventory"),
-        ("model_name", "model", "no name of a model is on the page"),
+        ("model_name", "model", "there is no model name on the page"),
     ],
 )
 def test_a_page_that_is_not_of_this_server_is_not_recorded(

@@ -217,7 +217,7 @@ def test_a_page_tells_figures_corrections_and_what_is_not_known_with_their_sourc
     for words in (
         "decode  50 tok/s  Guide L3\n",
         "What differs from the source\n  - no token: none is needed\n",
-        "What differs from every source\n  - no root: none is needed\n",
+        "Differences from all sources\n  - no root: none is needed\n",
         "Not verified: only a real machine can show it\n  - the build\n",
         "What `sparkiac check` says about it\n  - IMG003: the tag moves\n",
         "Notes\n  - it thinks\n",

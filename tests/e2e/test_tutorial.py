@@ -48,9 +48,13 @@ platforms:
 allow: [{code: IMG007, reason: images of the test bed are made for this machine}]
 """
 PLACES = {"192.168.1.11": "10.77.0.11", "192.168.1.12": "10.77.0.12"}
+_RDMA = "\n          hca: rocep1s0f1\n          twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1}"
 LINKS = {
-    "enp1s0f1np1, address: 192.168.177.11/24, hca: rocep1s0f1": "enp1s0f0np0, address: 10.78.0.1/24",
-    "enp1s0f1np1, address: 192.168.177.12/24, hca: rocep1s0f1": "enP2p1s0f0np0, address: 10.78.0.2/24",
+    f"enp1s0f1np1\n          address: 192.168.177.{number}/24{_RDMA}": here
+    for number, here in (
+        (11, "enp1s0f0np0\n          address: 10.78.0.1/24"),
+        (12, "enP2p1s0f0np0\n          address: 10.78.0.2/24"),
+    )
 }
 EACH, BOTH = "A model on each", "One model on both"
 """Sections of the page for two Sparks."""

@@ -171,7 +171,7 @@ def test_facts_that_the_log_does_not_state_are_unknown() -> None:
     assert without_options == ((), ("commit", "memory of the GPU", "options"))
     without_engine = compared(CHAT, lines[0] + "".join(lines[2:]))
     assert without_engine == ((), ("vLLM release", "device", "speculative decoding", "memory of the GPU"))
-    assert compared(CHAT, "".join(lines[2:]))[0] == ("no name of a model is in the log",)
+    assert compared(CHAT, "".join(lines[2:]))[0] == ("there is no model name in the log",)
 
 
 def test_an_object_that_vllm_prints_with_its_defaults_is_not_compared() -> None:

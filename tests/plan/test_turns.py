@@ -110,7 +110,7 @@ def test_a_turn_with_a_time_has_a_timer() -> None:
         (
             "{day: {run: [chat], at: '22:00'}, night: {run: [small], at: '22:00'}}",
             "REF002 15:68 turns day and night both begin at 22:00",
-            "give each turn a time of its own",
+            "give each turn a different time",
         ),
     ],
 )

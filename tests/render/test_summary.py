@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
-DIFFERS = "if it differs as recorded starts do"
+DIFFERS = "in the range of recorded starts"
 GRAPHS = "measured: startup log; in addition to the requested memory"
 EXAMPLE = "**Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task."
 

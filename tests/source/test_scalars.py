@@ -45,7 +45,7 @@ def test_plain_words(word: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("no", "a truth value to some"), ("Off", "a truth value to some"), ("Y", "a truth value to some"),
+        ("no", "a boolean to some"), ("Off", "a boolean to some"), ("Y", "a boolean to some"),
         ("~", "null to some YAML parsers"), ("=", "a special value"), ("<<", "merge key"),
         ("010", "octal"), ("08", "octal"), ("0o17", "octal"), ("-012", "octal"), ("0x1F", "another base"),
         ("0b1", "another base"),

@@ -23,7 +23,7 @@ _FIRST_PORT: Final = 8000
 
 
 class DeploymentDraft(NamedTuple):
-    """What the command line says about the deployment."""
+    """Options of the command line about the deployment."""
 
     recipe: str
     hosts: tuple[str, ...]
@@ -38,7 +38,7 @@ class DeploymentDraft(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What is added to an inventory."""
+    """Entries that are added to an inventory."""
 
     name: str
     deployment: dict[str, Any]

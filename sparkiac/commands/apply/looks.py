@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ROLE: Final = "look"
 _WITH_ITS_GROUP: Final = "its group restarts together"
 _MOVES: Final = frozenset({"start", "restart"})
-"""What the unit of one host does together with the units of its group on the other hosts."""
+"""What an apply does to a unit, together with the units of its group on other hosts."""
 
 
 class UnitStep(NamedTuple):

@@ -63,7 +63,7 @@ class AnsibleOption(NamedTuple):
     name: str
     """Its long name, such as --limit."""
     words: tuple[str, ...]
-    """The words that set it."""
+    """The words of the command line that set it."""
     value: str = ""
 
 
@@ -86,7 +86,7 @@ class AnsibleOptions(NamedTuple):
 
     @property
     def wants_output(self) -> bool:
-        """Whether Ansible's own output is wanted although nothing fails."""
+        """Whether Ansible's own output is shown even if nothing fails."""
         return any(option.name in {"--check", "--diff", "--verbose"} for option in self.found)
 
     @property

@@ -29,7 +29,7 @@ _LONGEST: Final = 10
 _LONGEST_OF_ALL: Final = 60
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
-"""Start of Ansible's message if it does not start."""
+"""How a line of Ansible's own errors starts, such as that of a wrong option."""
 _BACK: Final = "went back"
 _UNDECIDED: Final = "undecided"
 _OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}

@@ -1,4 +1,4 @@
-"""The generated directory: whether it is what the inventory says, and the generation of each host."""
+"""The generated directory: whether it matches the inventory, and the generation of each host."""
 
 from __future__ import annotations
 

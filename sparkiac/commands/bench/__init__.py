@@ -62,7 +62,7 @@ def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # n
     Modes:
       single       one request at a time: time to first token, prefill, decode
       scenarios    the five scenarios of vLLM's post about DGX Spark
-      sweep        more and more requests at the same time, to the knee
+      sweep        more and more concurrent requests, up to the knee
       rate         requests at random times, at several rates
       depth        long contexts
       speculation  code, structured data and filler, with the acceptance
@@ -155,7 +155,7 @@ def show(record: Path, output_format: str, *, plot: Path | None) -> int:
 @click.option("--output", type=click.Path(path_type=Path), help="File of the patch; default: standard output.")
 @click.option("--yes", is_flag=True, help="Try without a question.")
 def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], *, yes: bool, **options: Any) -> int:  # noqa: ANN401  click's values
-    """Search for better options of DEPLOYMENT: try one change at a time, measure, and go back.
+    """Search for better options of DEPLOYMENT: try one change at a time, measure, and restore the former options.
 
     Each trial is applied to the hosts as `sparkiac apply` does it, with the gate: the server restarts, and its clients
     wait. A trial whose inventory has errors is left out; one that the gate refuses is undone by the host itself. At the

@@ -108,7 +108,7 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> BenchTarget | Exit:
     if of is not None:
         return planned_target(of.plan, of.name)
     if not _SERVER.match(options["url"]):
-        message = "--url names no server; write it with http:// or https://, such as http://192.168.1.11:8000"
+        message = "--url contains no server; write it with http:// or https://, such as http://192.168.1.11:8000"
         raise click.UsageError(message)
     return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sparkiac.commands.bench.trials import Bed
 
 _CONCURRENCY: Final = 8
-"""Requests at the same time for the goal throughput."""
+"""Concurrent requests of the goal `throughput`."""
 
 
 class SearchRequest(NamedTuple):
@@ -53,7 +53,7 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: Sea
     known("deployment", deployment, startup_log.servers(fleet.plan))
     listed = tuning.changes(leading(fleet.plan, deployment)[1])
     if not listed:
-        message = f"{deployment} has no option to tune: only vLLM's are known"
+        message = f"nothing to tune in {deployment}: `bench tune` changes options of vLLM only"
         raise click.UsageError(message)
     _ask(deployment, listed, search.minutes, yes=yes)
     seconds = search.minutes * 60
@@ -76,7 +76,7 @@ def _ask(name: str, listed: tuple[OptionChange, ...], minutes: float, *, yes: bo
 
 
 def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | None) -> Exit:
-    """Search, go back whatever happens, and report."""
+    """Search, restore the former options in any case, and report."""
     from sparkiac.bench import tuning
     from sparkiac.commands.bench import trials
     from sparkiac.upstream.streaming import ServerError

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _UNPINNED = "the lock does not pin its image and its model; run sparkiac lock"
 _NOTHING = (
     "it has no speed that a plan uses: at least 3 rounds without other clients and errors, and 64 generated tokens for "
-    "decode, 1,000 tokens of prompt for prefill, or several requests at the same time"
+    "decode, 1,000 tokens of prompt for prefill, or several concurrent requests"
 )
 
 
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return a line for people."""
+        """Return the line for the terminal."""
         return f"For the next plan: {self.path}" if self.path else f"Not used by the next plan: {self.reason}"
 
 
@@ -125,13 +125,13 @@ def _stored(of: Deployed, record: StartRecord) -> Kept:
 
 
 def _link(of: Deployed, path: Path) -> str:
-    """Return the path of a bench record as the recorded start names it: relative to its folder if it is below it."""
+    """Return the path of a bench record, relative to the folder of measurements if it is inside."""
     folder = measurements_path(of.inventory)
     return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
 
 
 def _differing(of: Deployed, found: BenchRecord) -> str:
-    """Return why the hosts may have run something else than the inventory says; empty if they did not."""
+    """Return why the hosts may have run something else than the inventory describes; empty if they did not."""
     from sparkiac import pipeline
     from sparkiac.commands.apply import tree
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
 
 _TIMES: Final = 2
-"""A trial starts only if twice the time of the longest one is left: for itself, and for going back."""
+"""A trial starts only if twice the time of the longest one is left: for itself, and for the former options."""
 _STUCK: Final = "The hosts were not switched back to {path}: run sparkiac apply. Ansible's output: {log}"
 
 
@@ -61,7 +61,7 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Go back, also after an interrupt or an error."""
+        """Restore the former options, also after an interrupt or an error."""
         if not self.away:
             return
         click.echo("Restoring the original options …", err=True)

@@ -138,7 +138,7 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> H
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:
-    """Return the codes of a list of codes and three-letter families; refuse those of `without`."""
+    """Return the codes that a list of codes and three-letter families selects; refuse the codes in `without`."""
     found = set[str]()
     for word in (part.strip().upper() for part in words.split(",")):
         if not word:

@@ -27,7 +27,7 @@ _YAML: Final = (".yaml", ".yml")
 
 
 class DiagnoseOptions(NamedTuple):
-    """What the user asks for."""
+    """Options of the command."""
 
     logs: tuple[Path, ...]
     inventory: Path | None

@@ -43,7 +43,7 @@ class Configuration(NamedTuple):
 def write(context: Context, directory: Path) -> int:
     """Write the configurations of a deployment into a new directory."""
     if context.container.server.engine not in _VLLM:
-        message = f"{context.container.name} does not run vLLM; --bisect knows the options of vLLM"
+        message = f"{context.container.name} does not run vLLM; --bisect works for vLLM only"
         raise click.UsageError(message)
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         message = f"{click.format_filename(directory)} exists and is not an empty directory; name a new one"

@@ -1,4 +1,4 @@
-"""A diagnosis for people."""
+"""A diagnosis as text for a terminal."""
 
 from __future__ import annotations
 

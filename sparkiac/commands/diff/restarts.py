@@ -1,4 +1,4 @@
-"""What an apply of one rendered tree would do to hosts that run another one.
+"""Which units an apply of a rendered tree restarts, starts or stops on hosts that run another tree.
 
 The answers of the hosts are computed from the two trees. `sparkiac apply` gets them from the hosts, and both build the
 same result from them.

@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
 
 def from_disk(inventory: Path, other: Path) -> Files:
-    """Read an inventory; a word that is no path may be a revision to compare the `other` one with."""
+    """Read an inventory; if there is no such file, the error suggests a revision of `other`."""
     try:
         return read(inventory)
     except click.UsageError as error:

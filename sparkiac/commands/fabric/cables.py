@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
-    """Return the links of each host whose ports were read over SSH; print their other ends, and what is unknown."""
+    """Return the links of each host that was read over SSH; print the other end of each, or that it is unknown."""
     read = known(reading.read_all(hosts, neighbours=True))
     for name, host in read.items():
         if host.ports is None:

@@ -15,7 +15,7 @@ _STATES: Final = {True: ("ok", "green"), False: ("FAIL", "bold red"), None: ("no
 
 
 def print_page(steps: list[LinkCheck]) -> None:
-    """Print one line for each check, and a line with the sum."""
+    """Print one line for each check, and a summary."""
     if not steps:
         terminal.show([Text("no host has links; sparkiac fabric discover INVENTORY finds them", style="bold")])
         return

@@ -30,7 +30,7 @@ Hosts = tuple["FleetHost", ...]
 
 
 class ServingOptions(NamedTuple):
-    """What the command line says about what the hosts serve."""
+    """Options of the command line about what the hosts serve."""
 
     recipes: Sequence[str]
     models: Sequence[str]

@@ -59,7 +59,7 @@ def text(name: str, target: Path, plan: Plan, report: Report) -> str:
 
 
 def _first(name: str, report: Report) -> str:
-    """Return what to do before the commands, if values are open."""
+    """Return the step before the commands: replace the placeholders, if there are any."""
     count = sum(each.code == hints.OPEN_POINT for each in report.findings)
     return _PLACEHOLDERS.format(many=hints.placeholders(count), name=name) if count else ""
 

@@ -148,7 +148,7 @@ def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
 
 
 def _check(run: _Run, *, online: bool) -> int:
-    """Print what is missing in the lock, and with `online` what its servers do not confirm."""
+    """Print missing pins and, with `online`, pins that differ from their servers."""
     from sparkiac import pipeline
     from sparkiac.report import Report
 

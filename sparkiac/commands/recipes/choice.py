@@ -26,7 +26,7 @@ class OpenValue(NamedTuple):
     """`deployment` or `builds`, and the keys below it."""
     what: str
     why: str = ""
-    """What the catalog says about the value."""
+    """Known facts about the value, from the catalog."""
 
 
 def deployable(name: str, *, library: Library = SHIPPED) -> Catalogued:

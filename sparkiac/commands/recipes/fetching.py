@@ -78,7 +78,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
 
 
 class _Refused(Exception):  # noqa: N818  its text is the message
-    """A source cannot be fetched, or is not what the lock pins."""
+    """A source cannot be fetched, or differs from the lock."""
 
     def __init__(self, message: str, code: Exit) -> None:
         super().__init__(message)

@@ -92,7 +92,7 @@ def _or_nothing(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _parser(key: str) -> Callable[[str], Any]:
-    """Return a function from the text of a value to what the inventory has."""
+    """Return the function that converts the text of a value to the value for the inventory."""
     form = _form(key).read
     return prompts.parser(f"--fill {key}", form) if isinstance(form, str) else form
 
@@ -146,5 +146,5 @@ _SOURCE: Final = _Form("URL", "SOURCE", placeholders.URL)
 
 
 def _form(key: str) -> _Form:
-    """Return the form of a value; a key that is not in the table is the path of a file, whose source is wanted."""
+    """Return the form of a value; any key outside the table is the path of a file, whose URL is its value."""
     return _FORMS.get(key, _SOURCE)

@@ -48,7 +48,7 @@ def _inventories(first: InputFile) -> Iterator[InputFile]:
 
 
 def print_left_over(inventory: InputFile) -> None:
-    """Print a line for each source that is left over."""
+    """Print a line for each fetched source that no inventory uses."""
     folder, name = Path(inventory.name).parent, click.format_filename(inventory.name)
     for source in left_over(inventory):
         click.echo(_LEFT.format(source=source, folder=folder, name=name), err=True)

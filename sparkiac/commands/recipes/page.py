@@ -76,7 +76,7 @@ def page(data: Data) -> Parts:
     for key, title, write in _LISTS[:-1]:
         yield from _list(data, key, title, write)
     if data.get("standing"):
-        yield heading("What differs from every source")
+        yield heading("Differences from all sources")
         yield bullets(_LISTS[0][2](each) for each in data["standing"]["corrections"])
         yield heading("Not verified, for any recipe")
         yield bullets(data["standing"]["not_verified"])

@@ -83,7 +83,7 @@ def _of_deployment(name: str, inventory: Path) -> str:
 
 
 def _valid(name: str, path: Path, text: str) -> bool:
-    """Check the text as it will be read; print what is wrong with it."""
+    """Check the text as a recipe file, and print its errors."""
     from sparkiac.catalog import library
     from sparkiac.report import Report
 

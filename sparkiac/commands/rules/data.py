@@ -21,7 +21,7 @@ _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 
 
 def names() -> tuple[str, ...]:
-    """Return all codes and slugs."""
+    """Return the codes and slugs of all rules and symptoms."""
     return (*pages(), *(page.rule.slug for page in pages().values()))
 
 
@@ -88,9 +88,9 @@ def _waiver(rule: Rule) -> str:
         where = "in the deployment, service or host that it is about, or at the top for all of them"
         return f"**To waive it**, write {where}:\n\n```yaml\n{_WAIVED_BY.format(code=rule.code)}\n```"
     if rule.phase == "lock":
-        return "**It cannot be waived**: correct what it names."
+        return "**It cannot be waived**: correct the part that it names."
     if rule.phase == "preflight":
-        return "**It cannot be waived**: it is found on a host, so mend the host, or say in the inventory what it is."
+        return "**It cannot be waived**: it is found on a host, so repair the host or correct the inventory."
     if profiles.always_shown(rule):
         return "**It cannot be waived**: every profile contains it, and no option turns it off."
     return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` skips it."

@@ -33,7 +33,7 @@ _FINDERS: Final = {
 
 
 def names() -> tuple[str, ...]:
-    """Return all codes and slugs."""
+    """Return the codes and slugs of all symptoms."""
     found = catalog.symptoms()
     return (*(each.code for each in found), *(each.slug for each in found))
 

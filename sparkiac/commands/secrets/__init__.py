@@ -22,7 +22,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 @click.group(cls=CommandGroup)
 def secrets() -> None:
-    """Make the values of the secrets that an inventory names."""
+    """Generate secrets."""
 
 
 @secrets.command()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.fleet.status import HostStatus, Problem, UnitStatus
 
 WIDE: Final = 110
-"""From this width on, firmware and served names have columns of their own."""
+"""From this width on, firmware and served names have their own columns."""
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
 _NONE: Final = "-"

@@ -35,7 +35,7 @@ class LogState(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What the logs of one server say."""
+    """Findings in the logs of one server."""
 
     server: DiagnosedServer
     states: tuple[LogState, ...]
@@ -56,7 +56,7 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(logs: Sequence[Log], planned: DiagnosedServer | None) -> Diagnosis:
-    """Read the logs of one server; `planned` is what the inventory says about it."""
+    """Read the logs of one server; `planned` is its part of the inventory."""
     server = servers.merged(servers.of_log(line for log in logs for line in log.last), planned)
     seen = matching.diagnosed(logs, server)
     found = Diagnosis(server, tuple(map(_state, logs)), seen, _unknown(logs, seen))

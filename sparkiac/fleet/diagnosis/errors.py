@@ -39,7 +39,7 @@ class EngineError(NamedTuple):
     line: LogLine
     frame: LogLine | None = None
     is_consequence: bool = False
-    """Whether it only says that an earlier error happened."""
+    """Whether it only repeats that an earlier error happened."""
 
 
 def is_access(text: str) -> bool:

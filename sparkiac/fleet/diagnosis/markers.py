@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _READY: Final = "Application startup complete"
 _HEADLESS: Final = ("headless multiproc executor", "Kernel JIT monitor activated")
-"""A headless rank never says that it is ready; the second of these is its last line."""
+"""A headless rank prints no line when it is ready; the second of these is its last line."""
 _ENDED: Final = ("[shutdown]", "Shutting down", "Application shutdown complete", "Stopping sparkiac-")
 _LINES: Final = {
     "attention": re.compile(

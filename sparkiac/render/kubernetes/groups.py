@@ -77,7 +77,7 @@ def variables_of_nodes(nodes: Sequence[Node]) -> Iterator[Artifact]:
 
 
 def _alike(nodes: Sequence[Node]) -> list[Node]:
-    """Give all nodes the same directory name for compiled code, which depends on the rank, and request for memory.
+    """Give all nodes the same cache directory, whose name depends on the rank, and the same memory request.
 
     That of the smallest node is requested, because more might not fit there.
     """

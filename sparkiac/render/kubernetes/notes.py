@@ -112,7 +112,7 @@ def _of_group(nodes: Sequence[Node]) -> Iterator[str]:
     yield f"{name}: its pods use the network of their nodes, to which no NetworkPolicy applies"
     if opened:
         yield f"{name}: port {', '.join(opened)} of the rendezvous store is open on all addresses of the leader's node"
-    yield f"{name}: the nodes meet at the address of the node in Kubernetes; only NCCL's data takes the links"
+    yield f"{name}: the pods connect over the addresses of their Kubernetes nodes; only NCCL's data uses the links"
     lookups = [node.container.network.fabric for node in nodes if node.container.network.fabric is not None]
     if any(each.rdma for each in lookups):
         yield f"{name}: NCCL_IB_GID_INDEX is not looked up; NCCL 2.21 or newer finds the GID itself"

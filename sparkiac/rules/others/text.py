@@ -156,7 +156,7 @@ hosts:
         """\
 An unquoted word means one thing to some readers of YAML and another to others.
 
-`no` is a truth value or a word, `022` is 18 or 22, `22:22` is a text or 1342, a bare date is a text or a date. Quote
+`no` is a boolean or a word, `022` is 18 or 22, `22:22` is a text or 1342, a bare date is a text or a date. Quote
 the word if you mean a text; otherwise write a plain decimal number, true, false or null.
 
 Bad:
@@ -181,7 +181,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
         """\
 A key is not a text.
 
-A number, a truth value, a list or a mapping cannot name anything in an inventory. Quote it if it is a name; names of
+A number, a boolean, a list or a mapping cannot name anything in an inventory. Quote it if it is a name; names of
 hosts, deployments and services start with a letter.
 
 Bad:

@@ -27,7 +27,7 @@ _SHARDS: Final = r"^model[^/]*\.safetensors(\.index\.json)?$"
 _OF: Final[dict[WeightFormat, str]] = {"consolidated": _CONSOLIDATED, "shards": _SHARDS}
 _WEIGHTS: Final = r"\.(safetensors|bin|pth?|ckpt|h5|msgpack|ot|gguf|onnx|onnx_data|tflite|nemo)(\.index\.json)?$"
 _BESIDE_A_MODEL: Final = ("mmproj", "imatrix")
-"""Prefixes of GGUF files that engines load beside the model, or not at all."""
+"""Prefixes of GGUF files that are not the model itself: engines load them in addition, or not at all."""
 
 
 class Exclusion(NamedTuple):

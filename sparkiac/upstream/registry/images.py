@@ -32,7 +32,7 @@ _CONFIGURATIONS: Final = frozenset(
     {"application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"}
 )
 _MAX_DEPTH: Final = 3
-"""Limit of indexes within indexes; images were seen with one, and rarely with two."""
+"""Maximum depth of nested indexes. Images have one level, rarely two."""
 _VARIANTS: Final = frozenset({"", "v8"})
 """Variants that containerd gives to every 64-bit Arm; amd64 has none."""
 _ATTESTATION: Final = "unknown"
@@ -118,8 +118,9 @@ def _platform_manifest(
 
 
 def _entry(subject: ImageReference, index: ImageIndex, architecture: str) -> Descriptor:
-    """Return the entry that Docker takes on a Spark: the first of the architecture, with a later variant only if alone.
+    """Return the entry that Docker pulls on a Spark: the first of the architecture.
 
+    An entry with a newer variant of the architecture is taken only if there is no other.
     An entry with an artifact type is not an image, whatever its platform. A nested index without a platform is used
     if no other entry fits.
     """
