@@ -279,8 +279,10 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
     [
         (
             ["--recipe", RECIPE],
-            "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, and "
-            "without a terminal it cannot be prompted for",
+            (
+                "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, "
+                "and without a terminal it cannot be prompted for"
+            ),
         ),
         (
             ["--host", "spark-01=192.168.1.11"],

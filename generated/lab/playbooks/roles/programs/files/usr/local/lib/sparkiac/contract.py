@@ -1,4 +1,6 @@
-"""Check that a JSON value has exactly the keys and types that a program reads. Needs only Python 3.8 or newer.
+"""Read JSON of other hosts, and check that a value has exactly the keys and types that a program reads.
+
+Needs only Python 3.8 or newer.
 
 A shape looks like the value: {"key": shape} is an object with these keys, {str: shape} an object with any keys,
 [shape] a list, (shape, None) a value that may be null; anything else is a type.
@@ -6,14 +8,32 @@ A shape looks like the value: {"key": shape} is an object with these keys, {str:
 
 from __future__ import annotations
 
+import json
 from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 
 AGAIN = "generate and apply again"
+DEPTH = 64
+"""Most levels of lists and objects: more than any message has, and far fewer than make Python's functions fail."""
 UNKNOWN, MISSING, OTHER = "unknown", "missing", "other"
 
 
 class ContractError(ValueError):
     """A file or argument was written for another version of the program."""
+
+
+def parsed(text: str | bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of JSON that another host or a server sent; raise ValueError if it is malformed or too deep."""
+    message = f"JSON with more than {DEPTH} levels"
+    try:
+        level = [value := json.loads(text)]
+    except RecursionError:
+        raise ValueError(message) from None
+    for _ in range(DEPTH + 1):
+        nested = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))]
+        level = [each for values in nested for each in values]
+    if nested:
+        raise ValueError(message)
+    return value
 
 
 def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: ANN401 - JSON

@@ -17,6 +17,7 @@ import urllib.request
 from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 
+from contract import parsed
 from fleet_state import WORKING
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def telegram(settings: dict[str, Any], message: dict[str, Any], secrets: Path, _
     body = {"chat_id": settings["chat_id"], "text": message["text"], "link_preview_options": {"is_disabled": True}}
     status, text = post(f"{settings['url']}/bot{token}/sendMessage", body)
     try:
-        answer = json.loads(text)
+        answer = parsed(text)
         accepted, description = answer["ok"] is True, str(answer.get("description", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         accepted, description = False, "the response is not one of the Bot API"

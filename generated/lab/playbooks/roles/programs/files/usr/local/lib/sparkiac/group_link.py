@@ -15,6 +15,8 @@ import socket
 import time
 from typing import Any
 
+from contract import parsed
+
 BEAT_S = 5.0
 CONNECT_S = 2.0
 RETRY_S = 0.5
@@ -54,7 +56,7 @@ class Line:
             return None
         *lines, self.rest = (self.rest + data).split(b"\n")
         try:
-            found = [json.loads(line) for line in lines if line]
+            found = [parsed(line) for line in lines if line]
         except ValueError:
             return None
         whole = bool(data) and len(self.rest) < LIMIT_BYTES and all(isinstance(each, dict) for each in found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
 from typing import Any
+
+from contract import parsed
 
 NUMBER = "371"
 """The known answer. A number with three digits is written in the same way in all languages."""
@@ -147,7 +148,7 @@ def fault_of_call(choice: dict[str, Any]) -> str | None:
         return f"the tool call is in the content: {str(content)[:60]!r}" if MARKUP.search(str(content or "")) else None
     try:
         function = calls[0]["function"]
-        arguments = json.loads(function["arguments"])
+        arguments = parsed(function["arguments"])
     except (KeyError, IndexError, TypeError, ValueError):
         return f"the arguments of the tool call are not JSON: {str(calls[0])[:100]!r}"
     if function.get("name") != TOOL["name"] or not isinstance(arguments, dict) or "city" not in arguments:
@@ -159,7 +160,7 @@ def fault_of_schema(choice: dict[str, Any]) -> str | None:
     """Return why a response to QUESTION_WITH_SCHEMA does not have the schema."""
     content, _ = parts_of(choice)
     try:
-        found = json.loads(content)
+        found = parsed(content)
     except (TypeError, ValueError):
         return f"not JSON: {str(content)[:60]!r}"
     if not isinstance(found, dict) or list(found) != ["number"] or type(found["number"]) is not int:

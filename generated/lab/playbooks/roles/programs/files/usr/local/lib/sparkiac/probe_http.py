@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, NamedTuple  # noqa: UP035 - Python 3.8
 from urllib.parse import urlsplit
 
+from contract import parsed
+
 OK = 200
 CLIENT_ERRORS = range(400, 500)
 TOO_MANY_REQUESTS = 429
@@ -152,7 +154,7 @@ def check_status(path: str, answer: http.client.HTTPResponse) -> None:
 def as_object(path: str, content: bytes) -> dict[str, Any]:
     """Return a JSON object."""
     try:
-        return dict(json.loads(content))
+        return dict(parsed(content))
     except (ValueError, TypeError):
         message = f"{path}: response is not a JSON object: {content[:80]!r}"
         raise WrongError(message) from None

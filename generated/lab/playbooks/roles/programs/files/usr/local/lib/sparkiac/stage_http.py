@@ -1,4 +1,8 @@
-"""Download a file over HTTP with resume, retries and its own handling of redirects; hash it while it is written."""
+"""Download a file over HTTP with resume, retries and its own handling of redirects; hash it while it is written.
+
+A request is given up when it brings less than 1 MiB in a minute, and a source when a file takes longer than an hour and
+a minute per MiB.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,17 @@ import errno
 import hashlib
 import http.client
 import os
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
+from concurrent import futures
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+import stage_redirects
 from stage_store import CHUNK_BYTES, ModelFile, StageError, open_own, sync
 
 if TYPE_CHECKING:
@@ -19,6 +28,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIMEOUT_S = 60
+SLOW_S = 60
+"""Seconds in which the next CHUNK_BYTES of a response, or its rest, must arrive."""
+BEGIN_S = 120
+"""Seconds in which a response must begin."""
+TRIES = 200
+"""Requests for one file to one source, also if each makes some progress."""
+LONGEST_S = 3600
+"""Seconds for one file, beside SLOW_S for each CHUNK_BYTES. No request begins later."""
 WAITS_S = (1, 2, 4, 8, 16, 32)  # between attempts that make no progress
 LONGEST_WAIT_S = 300  # upper limit for Retry-After
 REDIRECTS = 8
@@ -90,25 +107,53 @@ def open_at(address: Address, start: int) -> Any:  # noqa: ANN401 - urllib's res
         if address.token and origin(url) == origin(address.url):
             headers["Authorization"] = f"Bearer {address.token}"
         try:
-            return opener.open(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 - http alone, see below
+            request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http alone, see below
+            return within(BEGIN_S, partial(opener.open, request, timeout=TIMEOUT_S))
         except urllib.error.HTTPError as error:
             with error:
                 if error.code not in MOVED:
                     raise error_for(error, url) from None
-                url = redirected(url, error.headers.get("Location") or "")
+                url = redirected(url, error.headers.get("Location") or "", first=address.url)
     message = f"{without_query(address.url)}: redirected more than {REDIRECTS} times"
     raise SourceRefusedError(message)
 
 
-def redirected(url: str, location: str) -> str:
-    """Return the target of a redirect; raise an error unless it is an HTTP URL without user name and password."""
+def within(seconds: float, run: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """Return the result of a function; raise TimeoutError if it takes longer, and leave its thread to end by itself."""
+    found: futures.Future[Any] = futures.Future()
+
+    def work() -> None:
+        try:
+            found.set_result(run())
+        except BaseException as error:  # noqa: BLE001 - raised by result()
+            found.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    if not futures.wait([found], seconds).done:
+        message = f"too slow: nothing, or less than {CHUNK_BYTES} bytes, in {seconds} s"
+        raise TimeoutError(message)
+    return found.result()
+
+
+def received(answer: Any, size_bytes: int) -> bytes:  # noqa: ANN401
+    """Return the next bytes of a response; raise TimeoutError if the server sends them too slowly."""
+    try:
+        return bytes(within(SLOW_S, partial(answer.read, size_bytes)))
+    except TimeoutError:
+        with socket.socket(fileno=os.dup(answer.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)  # ends the thread, which holds the lock of the response
+        raise
+
+
+def redirected(url: str, location: str, *, first: str) -> str:
+    """Return the target of a redirect; raise an error if it is not followed. `first` is the configured URL."""
     try:
         found = urljoin(url, location)
-        good = urlsplit(found).scheme in {"http", "https"} and "@" not in urlsplit(found).netloc
+        fault = stage_redirects.problem(url, found, first=first)
     except ValueError:
-        good = False
-    if not good:
-        message = f"{without_query(url)}: redirect to an unusable URL"
+        fault = stage_redirects.UNUSABLE
+    if fault:
+        message = f"{without_query(url)}: redirect to {fault}"
         raise SourceRefusedError(message)
     return found
 
@@ -175,27 +220,27 @@ class PartialFile:
 
 def download(address: Address, part: PartialFile, keep_on: Callable[[], bool]) -> None:
     """Complete a file and check its hash, with retries; raise SourceRefusedError if this source does not provide it."""
-    failures, most = 0, part.done
-    while True:
+    failures, most, tries, discarded = 0, part.done, 0, False
+    end = time.monotonic() + LONGEST_S + SLOW_S * part.file.size_bytes / CHUNK_BYTES
+    while not part.is_right:
+        if part.is_complete:
+            found, again = part.digest.hexdigest(), part.resumed and not discarded
+            part.restart()
+            if not again:  # otherwise the bytes of an earlier request may be wrong
+                where, wanted = without_query(address.url), part.file.sha256
+                message = f"{where}: sha256 {found} instead of {wanted}; the file was discarded"
+                raise SourceRefusedError(message)
+            most, discarded = 0, True
+        tries += 1
         try:
-            if not part.is_complete:
-                download_once(address, part, keep_on)
-            break
+            download_once(address, part, keep_on)
         except IncompleteError as error:
             failures = 0 if part.done > most else failures + 1  # a server without ranges restarts from 0 each time
             most = max(most, part.done)
-            if failures > len(address.waits_s):
-                message = f"{error}, {failures} times; {part.done} of {part.file.size_bytes} bytes are here"
+            if failures > len(address.waits_s) or tries == TRIES or time.monotonic() > end:
+                message = f"{error}, {failures or tries} times; {part.done} of {part.file.size_bytes} bytes are here"
                 raise SourceRefusedError(message) from None
             time.sleep(max(error.wait_s, (0, *address.waits_s)[failures]))
-    if not part.is_right:
-        found, again = part.digest.hexdigest(), part.resumed
-        part.restart()
-        if again:  # the bytes of the earlier run may be wrong
-            return download(address, part, keep_on)
-        message = f"{without_query(address.url)}: sha256 {found} instead of {part.file.sha256}; the file was discarded"
-        raise SourceRefusedError(message)
-    return None
 
 
 def download_once(address: Address, part: PartialFile, keep_on: Callable[[], bool]) -> None:
@@ -203,7 +248,7 @@ def download_once(address: Address, part: PartialFile, keep_on: Callable[[], boo
     try:
         with open_at(address, part.done) as answer:
             check_start(answer, part)
-            while chunk := answer.read(min(CHUNK_BYTES, part.file.size_bytes + 1 - part.done)):
+            while chunk := received(answer, min(CHUNK_BYTES, part.file.size_bytes + 1 - part.done)):
                 part.append(chunk)
                 if part.done > part.file.size_bytes or not keep_on():
                     break

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 
-from stage_http import Address, IncompleteError, SourceRefusedError, open_at, without_query
+from stage_http import Address, IncompleteError, SourceRefusedError, open_at, received, without_query
 from stage_store import CHUNK_BYTES, StageError
 
 IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
@@ -75,7 +75,7 @@ def receive(address: Address) -> str:
             loading = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)  # noqa: S603
             assert loading.stdin  # noqa: S101 - a pipe was asked for
             try:
-                while chunk := answer.read(CHUNK_BYTES):
+                while chunk := received(answer, CHUNK_BYTES):
                     loading.stdin.write(chunk)
             except BaseException:
                 loading.kill()

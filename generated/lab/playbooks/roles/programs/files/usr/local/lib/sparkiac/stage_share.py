@@ -10,9 +10,9 @@ import socket
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 
+from peers import PeerHandler, PeerServer
 from stage_layouts import layout_of
 from stage_store import CHUNK_BYTES, HashCache, StagedModel, StageError
 
@@ -42,18 +42,19 @@ class SharedContent(NamedTuple):
         return None
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(PeerHandler):
     """Handles GET /file/<sha256>, with an optional Range, and GET /image/<id>."""
 
     protocol_version = "HTTP/1.1"
     timeout = IDLE_S
     shelf: SharedContent
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
         """Send a file or an image to a client that has the token."""
         wanted = f"Bearer {self.shelf.token}".encode()
         if not hmac.compare_digest((self.headers.get("Authorization") or "").encode(), wanted):
             return self._refuse(401)
+        self.deadline.cancel()
         kind, _, name = self.path.removeprefix("/").partition("/")
         if kind == "file" and (place := self.shelf.place(name)):
             return self._send_file(place)
@@ -109,25 +110,9 @@ class Handler(BaseHTTPRequestHandler):
         sys.stderr.write(f"{self.address_string()} {str(words[0]) % words[1:]}\n")
 
 
-class ShareServer(ThreadingHTTPServer):
-    """HTTP server at one IPv4 or IPv6 address."""
-
-    daemon_threads = True
-
-    def __init__(self, listen: str, handler: type[Handler]) -> None:
-        """Listen on address:port."""
-        host, _, port = listen.rpartition(":")
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            super().__init__((host.strip("[]"), int(port)), handler)
-        except (OSError, ValueError) as error:
-            message = f"cannot share at {listen}: {error}"
-            raise StageError(message) from None
-
-
 def share(shelf: SharedContent, listen: list[str]) -> None:
     """Serve until stopped; when ready, print the addresses and notify systemd."""
-    servers = [ShareServer(each, type("Bound", (Handler,), {"shelf": shelf})) for each in listen]
+    servers = [listening(each, type("Bound", (Handler,), {"shelf": shelf})) for each in listen]
     for server in servers[1:]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     for server in servers:
@@ -135,6 +120,16 @@ def share(shelf: SharedContent, listen: list[str]) -> None:
     sys.stdout.flush()
     notify("READY=1")
     servers[0].serve_forever()
+
+
+def listening(place: str, handler: type[Handler]) -> PeerServer:
+    """Return a server at address:port."""
+    address, _, port = place.rpartition(":")
+    try:
+        return PeerServer(address.strip("[]"), int(port), handler)
+    except (OSError, ValueError) as error:
+        message = f"cannot share at {place}: {error}"
+        raise StageError(message) from None
 
 
 def notify(message: str) -> None:

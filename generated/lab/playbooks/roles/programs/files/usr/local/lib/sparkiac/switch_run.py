@@ -21,6 +21,7 @@ import switch_vote
 import units_host
 import units_restart
 import units_turns
+from peers import admit
 from stage_store import StageError
 from switch_gate import gate
 from switch_install import check_space, install, prepare, reinstall
@@ -143,6 +144,7 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     members = switch_http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:
         machine.run("systemctl", "stop", "sparkiac-answer.service")
+        admit(machine, str(group["port"]), group["peers"])
         votes = switch_vote.Coordinator(members, stop, stop_s=stop_s(new, old), back=back)
         return Switch(machine, request, new, old, votes, *turns)
     return Switch(machine, request, new, old, switch_vote.Member(members, stop, stop_s=stop_s(new, old)), *turns)

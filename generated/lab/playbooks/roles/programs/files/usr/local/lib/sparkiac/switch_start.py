@@ -18,6 +18,7 @@ import switch_state
 import switch_store
 import switch_vote
 import units_host
+from peers import admit
 from switch_result import RESULT
 from switch_run import Request
 from switch_state import VOTED
@@ -218,6 +219,7 @@ def answer(machine: LocalHost) -> dict[str, Any]:
 
     where = (group["coordinator"], group["address"], group["port"], decision.run, decision.token)
     members = switch_http.Members(group["coordinator"], [*group["members"], *decision.waiting], *where)
+    admit(machine, str(group["port"]), group["peers"])
     server = switch_http.serve(members, hear)
     while waiting:
         time.sleep(POLL_S)

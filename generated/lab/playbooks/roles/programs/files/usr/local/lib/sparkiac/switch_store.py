@@ -33,7 +33,7 @@ FORMER_LIST = "/etc/sparkiac/owned.json"
 MODEL = {"model": str, "commit": str, "layout": str, "manifest": str}
 NEEDS = {"images": [str], "stores": [{"path": str, "models": [MODEL]}], "extra_files": [str], "caches": [str]}
 SYSCTL = {"key": str, "value": str}
-GROUP = {"members": [str], "coordinator": str, "address": str, "port": int}
+GROUP = {"members": [str], "coordinator": str, "address": str, "port": int, "peers": [str]}
 GENERATION = {
     "host": str,
     "memory_bytes": (int, None),
@@ -123,12 +123,20 @@ def load(machine: LocalHost, name: str | None) -> Generation:
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
     text = adopted.read_bytes() if adopted.exists() else found.content(PLAN)
-    return found._replace(plan=validated("program", PLAN, json.loads(text), GENERATION))
+    return found._replace(plan=read_plan(PLAN, text))
 
 
 def installed(machine: LocalHost) -> dict[str, Any]:
     """Return the plan of the generation that is installed."""
-    return dict(validated("program", f"/{PLAN}", json.loads(machine.read(f"/{PLAN}")), GENERATION))
+    return read_plan(f"/{PLAN}", machine.read(f"/{PLAN}"))
+
+
+def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
+    """Return the plan of a generation; older versions of sparkiac did not write the addresses of a group."""
+    plan = json.loads(text)
+    if plan.get("group"):
+        plan["group"].setdefault("peers", [])
+    return dict(validated("program", name, plan, GENERATION))
 
 
 def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:

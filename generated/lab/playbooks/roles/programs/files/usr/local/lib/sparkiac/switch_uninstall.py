@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple  # noqa: UP035 - Pyt
 import stage_prune
 import switch_drain
 import switch_drift
+from peers import PREFIX
 from switch_install import ORIGINALS
 from switch_owned import OWN, current_generation, data, installed, plan_files, read_json, there, units
 from switch_owned import kept as own_kept
@@ -31,8 +32,6 @@ PROGRAMS = "/usr/local/lib/sparkiac"
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
-STORES = "sparkiac_store_"
-"""Beginning of the names of the tables that preflight_rendezvous.py makes."""
 TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")
@@ -133,7 +132,7 @@ def stores(machine: LocalHost) -> list[str]:
     except OSError:
         return []
     tables = [entry["table"] for entry in json.loads(listed or "{}").get("nftables", []) if "table" in entry]
-    return sorted(table["name"] for table in tables if table["name"].startswith(STORES))
+    return sorted(table["name"] for table in tables if table["name"].startswith(PREFIX))
 
 
 def table_step(machine: LocalHost, name: str) -> Step:
