@@ -7,6 +7,7 @@ SGLang: the sources of 0.4.7, 0.5.5 and 0.5.23. llama.cpp: those of the builds b
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -98,17 +99,11 @@ def names(*quantities: str) -> tuple[str, ...]:
 
 
 def samples(page: str) -> Iterator[tuple[str, str, float]]:
-    """Yield name, labels and value of each series of a metrics page; NaN, and what no metric can reach, counts as 0."""
-    for name, labels, value in _LINE.findall(page):
-        yield name, labels, _number(value)
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    return value if abs(value) <= MOST_BYTES else 0.0
+    """Yield name, labels and value of each series of a metrics page, without values that no metric can reach or NaN."""
+    for name, labels, text in _LINE.findall(page):
+        with suppress(ValueError):
+            if abs(value := float(text)) <= MOST_BYTES:
+                yield name, labels, value
 
 
 def _has(metric: Metric, release: str) -> bool:

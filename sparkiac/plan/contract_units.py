@@ -42,7 +42,7 @@ class UnpinnableMemory(NamedTuple):
     """What preflight reports if the kernel has memory in which nothing can be pinned."""
 
     rdma_units: tuple[str, ...]
-    """Units that register memory for RDMA: their host fails the check, and another host only loses memory."""
+    """Units that register memory for RDMA. If there is one, the check of the host fails; otherwise it only warns."""
     hint: str
     code: str
 

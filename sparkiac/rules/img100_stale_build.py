@@ -71,9 +71,9 @@ RULE: Final = rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose image was built before its build changed."""
+    """Find containers whose image was built from a former version of its build."""
     for host, container in plan.containers:
         if container.image.stale:
-            message = f"{container.name} runs {container.image.reference}, which was built before its build changed"
+            message = f"{container.name} runs {container.image.reference}, built from a former version of its build"
             hint = build_hint(str(container.image.build))
             yield hit(host, container, ("image",), message, hint)

@@ -33,7 +33,7 @@ _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_erro
 _DETAILS: Final = 20
 """Errors of pydantic that are read for each finding: a union reports one error for each alternative."""
 _PLACES: Final = frozenset({"host", "node", "nodes", "place", "server"})
-"""What else people call the key `hosts` of a deployment or service."""
+"""Wrong names that users write for the key `hosts` of a deployment or service."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
 
 

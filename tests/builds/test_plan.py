@@ -68,7 +68,7 @@ def test_whatever_goes_into_an_image_makes_the_recorded_one_stale(change: str) -
     """(row 19.5)."""
     before, after = fleet(*SOURCE), fleet(*SOURCE, change)
     outcome = checked(after, locked=recorded(before))
-    assert said(outcome.report.findings) == ["IMG100 4:33 asr runs engine, which was built before its build changed"]
+    assert said(outcome.report.findings) == ["IMG100 4:33 asr runs engine, built from a former version of its build"]
     assert "builds/engine/build" in outcome.report.findings[0].hint
     assert outcome.only_unpinned
     assert image(after, recorded(before)) == ("engine@UNLOCKED", True)

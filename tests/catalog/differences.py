@@ -99,7 +99,15 @@ _SUPERVISION: Final = (
     Standing(
         DOCKER_CLIENT,
         new=named("unit", "Documentation", "Requires", "Wants", "PartOf", "RequiresMountsFor", "WantedBy", "Slice")
-        | named("unit", "OOMScoreAdjust", "RuntimeDirectory", "RuntimeDirectoryMode", "Environment", "UMask")
+        | named(
+            "unit",
+            "OOMScoreAdjust",
+            "RuntimeDirectory",
+            "RuntimeDirectoryMode",
+            "RuntimeDirectoryPreserve",
+            "Environment",
+            "UMask",
+        )
         | named("unit", "NoNewPrivileges", "AmbientCapabilities", "CapabilityBoundingSet", "ProtectSystem")
         | named("unit", "ProtectHome", "PrivateTmp", "PrivateDevices", "DevicePolicy")
         | named("unit", "RestrictAddressFamilies", "PrivateUsers", "PrivateIPC", "ProtectHostname")

@@ -331,8 +331,8 @@ def test_a_slowdown_is_exit_1(cli: Cli, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--url", "localhost:8000"), "--url names no server; write it with http:// or https://, such as"),
-        (("--url", "http://"), "--url names no server"),
+        (("--url", "localhost:8000"), "--url contains no server; write it with http:// or https://, such as"),
+        (("--url", "http://"), "--url contains no server"),
         ((), "Measure a model server"),
         (("lab.yaml",), "name INVENTORY and DEPLOYMENT, or --url"),
         (("--url", "http://127.0.0.1:1", "singel"), "unknown mode 'singel'; did you mean 'single'?"),

@@ -98,7 +98,7 @@ def test_a_code_is_explained(cli: Cli, word: str) -> None:
         ("IMG003", "**It cannot be waived**: every profile contains it, and no option turns it off."),
         ("YML005", "**It cannot be waived**: every profile contains it, and no option turns it off."),
         ("WVR001", "**It cannot be waived**; `sparkiac check --ignore WVR001` skips it."),
-        ("HST001", "**It cannot be waived**: it is found on a host, so mend the host"),
+        ("HST001", "**It cannot be waived**: it is found on a host, so repair the host or correct the inventory."),
     ],
 )
 def test_what_cannot_be_waived_says_so(cli: Cli, code: str, says: str) -> None:

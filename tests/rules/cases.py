@@ -456,17 +456,17 @@ CASES: Final[dict[str, list[Case]]] = {
     "IMG100": [
         Case(
             _built("program: [a, '{image}']", run=deployment("image: engine")),
-            ("IMG100 10:12 chat runs engine, which was built before its build changed",),
+            ("IMG100 10:12 chat runs engine, built from a former version of its build",),
             locked=_STALE,
         ),
         Case(
             _built("program: [a, '{image}']", run=deployment(defaults="{model_store: /srv/models, image: engine}")),
-            ("IMG100 2:45 chat runs engine, which was built before its build changed",),
+            ("IMG100 2:45 chat runs engine, built from a former version of its build",),
             locked=_STALE,
         ),
         Case(
             _built("program: [a, '{image}']", run=service().replace(f"example.org/asr@{ONES}", "engine")),
-            ("IMG100 7:12 asr runs engine, which was built before its build changed",),
+            ("IMG100 7:12 asr runs engine, built from a former version of its build",),
             locked=_STALE,
         ),
     ],

@@ -26,7 +26,7 @@ _STUCK: Final = "The hosts were not switched back to {path}: run sparkiac apply.
 
 
 class Bed(NamedTuple):
-    """What all trials share."""
+    """Settings and paths of all trials."""
 
     inventory: Path
     name: str

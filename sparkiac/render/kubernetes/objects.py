@@ -43,7 +43,7 @@ def head(version: str, kind: str, name: str, labelled: str) -> dict[str, Any]:
 
 
 def artifact(path: str, data: dict[str, Any]) -> Artifact:
-    """Return an object as a file."""
+    """Return the file of an object."""
     return Artifact(path, yamltext.generated(data))
 
 

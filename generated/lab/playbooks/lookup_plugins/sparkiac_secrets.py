@@ -6,6 +6,8 @@ message has its name only.
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleError
@@ -30,6 +32,7 @@ class LookupModule(LookupBase):
         self, _terms: list[str], variables: Mapping[str, Any] | None = None, **_options: object
     ) -> list[dict[str, str]]:
         """Return one mapping. It has no terms."""
+        shutil.rmtree(Path(__file__).with_name("__pycache__"), ignore_errors=True)  # the tree is in Git
         found = (variables or {}).get("sparkiac_secrets", {})
         if not hasattr(found, "items"):
             message = f"sparkiac_secrets {EXPECTED}"
