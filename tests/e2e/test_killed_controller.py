@@ -6,7 +6,6 @@ stopped and go on later: a moment that passed is not repeated with the same play
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -176,17 +175,20 @@ def interrupted(lab: Lab, seed: int, length_s: float, end: Callable[[subprocess.
 
     `end` returns the output. Return the moment and the last phase that was shown, and the second apply.
     """
-    change(lab)
     moment = random.Random(seed).uniform(1, length_s)
-    with lab.sparkiac_applying("--yes") as process:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(moment)
-        ended = "" if process.poll() is None else "had ended, "
-        shown = PHASE.findall(end(process))
+    while True:
+        change(lab)
+        with lab.sparkiac_applying("--yes") as process:
+            try:
+                process.wait(moment)
+            except subprocess.TimeoutExpired:
+                shown = PHASE.findall(end(process))
+                break
+        moment /= 2  # it had ended before
     began = time.monotonic()
     again = lab.sparkiac_apply("--yes")
     phase = " ".join(shown[-1]) if shown else "look"
-    return f"{moment:.1f} s, {ended}{phase}: {again.code} after {time.monotonic() - began:.0f} s", again
+    return f"{moment:.1f} s, {phase}: {again.code} after {time.monotonic() - began:.0f} s", again
 
 
 def check_converged(lab: Lab, again: Recap) -> None:
