@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import stat
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -110,7 +109,5 @@ def _text(values: Mapping[str, str], password: Path | None) -> bytes:
 
 
 def _is_text(value: object) -> bool:
-    """Return whether a value can be an environment variable."""
-    with suppress(UnicodeEncodeError):
-        return isinstance(value, str) and "\0" not in value and value.encode() is not None
-    return False
+    """Return whether a value can be an environment variable: text that UTF-8 can encode, without NUL."""
+    return isinstance(value, str) and "\0" not in value and value == value.encode(errors="ignore").decode()
