@@ -38,7 +38,7 @@ def output(*argv: str) -> str:
 
 
 def macos() -> Iterator[tuple[int, int, int]]:
-    """Return the same where there is no /proc."""
+    """Return the same on macOS, which has no /proc."""
     for line in output("ps", "-A", "-o", "pid=,ppid=,lstart=").splitlines():
         pid, parent, *began = line.split()
         yield int(pid), int(parent), int(time.mktime(time.strptime(" ".join(began), "%a %b %d %H:%M:%S %Y")))

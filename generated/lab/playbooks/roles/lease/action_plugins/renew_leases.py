@@ -2,7 +2,7 @@
 
 A loop with `delegate_to` runs this action for one host after the other in one process of Ansible. It keeps their
 connections, with all options and passwords, and starts one process that sends `argv` and `stdin` to each of the `hosts`
-every 30 s. A host that no longer has the lease is left out. If ansible-playbook ends, in whatever way, so does it.
+every 30 s. A host that no longer has the lease is left out. However ansible-playbook ends, this process ends as well.
 """
 
 from __future__ import annotations

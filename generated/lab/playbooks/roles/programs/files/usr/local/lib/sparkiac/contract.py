@@ -13,7 +13,7 @@ from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 
 AGAIN = "generate and apply again"
 DEPTH = 64
-"""Most levels of lists and objects: more than any message has, and far fewer than make Python's functions fail."""
+"""The deepest nesting that is accepted: more than any message has, and far less than Python itself can handle."""
 UNKNOWN, MISSING, OTHER = "unknown", "missing", "other"
 
 

@@ -17,7 +17,7 @@ PREFIX = "sparkiac_store_"
 """Beginning of the names of the tables, which uninstall removes."""
 FAMILIES = {4: "ip", 6: "ip6"}
 CONNECTIONS = 64
-"""Connections that may be open at once; more are ended at once."""
+"""Most connections that may be open at the same time; the server closes any further one immediately."""
 REQUEST_S = 10
 """Seconds from the start of a connection until its request is complete."""
 

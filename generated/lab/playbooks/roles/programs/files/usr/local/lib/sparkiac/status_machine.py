@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import preflight_kernel
+from preflight_host import parse_meminfo
 
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-KIB = 1024
 MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
 VERSION = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
 GPU = {
@@ -68,8 +68,7 @@ def number(text: str) -> float | None:
 def memory(machine: LocalHost) -> dict[str, int] | None:
     """Return the memory of the machine, in bytes."""
     try:
-        lines = machine.read("/proc/meminfo").splitlines()
-        sizes = {key.rstrip(":"): int(size) * KIB for key, size, *_ in map(str.split, lines)}
+        sizes = parse_meminfo(machine.read("/proc/meminfo"))
         return {name: sizes[key] for name, key in MEMORY.items()}
     except (OSError, ValueError, KeyError):
         return None

@@ -1,9 +1,9 @@
 """The lease of this host: one apply at a time may change it.
 
 A running apply renews its leases every 30 s. A lease that was not renewed for 180 s holds nothing, and neither does one
-whose process is proven to have ended: whoever asks says which processes run on his machine. While a switch runs, nobody
-takes the lease over: it ends by itself. Ages are measured with /proc/uptime, because the wall clock of a host may be
-wrong or change.
+whose process is proven to have ended: an apply that asks for the lease sends the list of processes on its machine.
+While a switch runs, nobody takes the lease over: the switch ends by itself. Ages are measured with /proc/uptime,
+because the wall clock of a host may be wrong or change.
 """
 
 from __future__ import annotations
