@@ -184,7 +184,7 @@ def test_what_others_can_access_is_refused(fleet: Path, cli: Cli, place: str, mo
     (fleet / place).chmod(mode)
     outcome = cli("secrets", "new", "lab.yaml")
     assert outcome.code == 2
-    assert f"other users can access {place} (mode {mode:04o}), and so its secrets: run {remedy}" in outcome.err
+    assert f"{place} can be accessed by other users (mode {mode:04o}): run {remedy}" in outcome.err
     assert (fleet / PATH).read_text() == before
     (fleet / place).chmod(mode & 0o700)
     assert cli("secrets", "new", "lab.yaml").code == 1

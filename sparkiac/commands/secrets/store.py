@@ -78,7 +78,7 @@ def _require_private(path: Path) -> None:
     """Refuse a file or directory of secrets that other users of this machine can read or change."""
     if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         kept = f"{mode & 0o700:o}"
-        message = f"other users can access {path} (mode {mode:04o}), and so its secrets: run chmod {kept} {path}"
+        message = f"{path} can be accessed by other users (mode {mode:04o}): run chmod {kept} {path}"
         raise click.UsageError(message)
 
 
