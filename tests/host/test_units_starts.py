@@ -140,16 +140,17 @@ def test_a_start_without_a_container_does_not_count(host: Looping) -> None:
 
 
 def test_a_unit_that_served_for_an_hour_counts_from_zero(host: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock shows whole seconds, so that the hour is exact."""
+    monkeypatch.setattr(time, "monotonic", lambda: 10_000.0)
     host.fails(4)
     host.begin(restarts=4)
     host.container_started()
-    began = host.kept()["at_s"]
-    host.begin(restarts=5, entered_s=began + 60, left_s=began + 60 + 3599)
+    monkeypatch.setattr(time, "monotonic", lambda: 14_000.0)
+    host.begin(restarts=5, entered_s=10_060.0, left_s=10_060.0 + 3599)
     assert host.kept()["unanswered"] == 4, "it answered: this start neither counts nor ends the row"
     host.container_started()
-    monkeypatch.setattr(time, "monotonic", lambda: began + 8000)
-    began = host.kept()["at_s"]
-    host.begin(restarts=6, entered_s=began + 60, left_s=began + 60 + 3600)
+    monkeypatch.setattr(time, "monotonic", lambda: 18_000.0)
+    host.begin(restarts=6, entered_s=14_060.0, left_s=14_060.0 + 3600)
     assert host.kept()["unanswered"] == 0
 
 
