@@ -137,22 +137,33 @@ def test_a_repeated_task_is_an_event_and_ansible_ends_with_its_reader(
     argv = [sys.executable, "-c", KILLED, made, tmp_path / "log"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as reader:
         wait_for(own.exists)
-        controller = subprocess.run(["pgrep", "-P", str(reader.pid)], capture_output=True, text=True, check=True).stdout
+        [controller] = children(reader.pid)
         reader.kill()
         assert reader.stdout
         assert "retry" in reader.stdout.read().splitlines()
     try:
-        wait_for(lambda: ended(int(controller)))
+        wait_for(lambda: ended(controller))
     finally:
         os.kill(int(own.read_text()), signal.SIGKILL)
 
 
+def children(process: int) -> list[int]:
+    """Return the processes that a process started."""
+    found = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
+    return [each for each in found if stat(each)[1:2] == [str(process)]]
+
+
 def ended(process: int) -> bool:
     """Return whether a process has ended; nobody may have read its status."""
+    return stat(process)[:1] in ([], ["Z"])
+
+
+def stat(process: int) -> list[str]:
+    """Return the fields of a process after its name: state, parent and the others; empty if it is gone."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return True
+        return []
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
