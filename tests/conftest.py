@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,6 +97,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
             report.outcome = "failed"
             report.longrepr = f"skipped in CI, where nothing may skip: {reason}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many tests were skipped for which reason."""
+    reports = terminalreporter.getreports("skipped")
+    reasons = Counter(str(each.longrepr[2]) for each in reports if isinstance(each.longrepr, tuple))
+    for reason, number in reasons.most_common():
+        terminalreporter.write_line(f"{number} skipped: {reason.removeprefix('Skipped: ')}")
 
 
 @pytest.fixture
