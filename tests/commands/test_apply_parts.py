@@ -134,13 +134,14 @@ def test_exit_codes(returned: int, events: list[dict[str, Any]], code: Exit) -> 
     assert results.code(returned) == code
 
 
-def test_the_first_failure_of_a_host_is_its_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("message", ["non-zero return code", "The command exited with a non-zero return code."])
+def test_the_first_failure_of_a_host_is_its_reason(message: str, tmp_path: Path) -> None:
     results = Results(())
     results.on_event(event("failed", "a", "preflight", msg="\n".join(f"line {number}" for number in range(20))))
     results.on_event(event("failed", "a", msg="see above"))
     results.on_event(event("failed", "b", "finish", msg="1 host failed"))
     trace = "Traceback (most recent call last):\n  File x\nOSError: disk full"
-    results.on_event(event("failed", "c", "look", rc=1, msg="non-zero return code", stderr=trace))
+    results.on_event(event("failed", "c", "look", rc=1, msg=message, stderr=trace))
     first, second, last = results.reasons(tmp_path / "none")
     assert second == "c: OSError: disk full"
     assert first.splitlines() == ["a: line 0", *(f"line {number}" for number in range(1, 10))]

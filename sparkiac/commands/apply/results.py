@@ -30,6 +30,8 @@ _LONGEST_OF_ALL: Final = 60
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
 """How a line of Ansible's own errors starts, such as that of a wrong option."""
+_EXIT_CODE: Final = ("non-zero return code", "non-zero return code.")
+"""How Ansible's message ends that says only that a command failed: before ansible-core 2.21, and since."""
 _BACK: Final = "went back"
 _UNDECIDED: Final = "undecided"
 _OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}
@@ -109,7 +111,7 @@ class Results:
         """Return why a task failed: the message of a module, the end of what a program printed."""
         message = str(event.get("msg", "")).strip()
         ends = [str(event.get(key, "")).strip().splitlines() for key in ("stderr", "module_stderr")]
-        lines = [] if message == "non-zero return code" else message.splitlines()
+        lines = [] if message.endswith(_EXIT_CODE) else message.splitlines()
         for end in ends:
             lines += end[-1:] if _TRACEBACK in end else end[-most:]
         return self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
