@@ -2,9 +2,10 @@
 
 from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build
-from sparkiac.plan.image import Image
+from sparkiac.plan.container import Container
+from sparkiac.plan.image import Image, PlannedBuild
 from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, Secret
-from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild, PlannedRetirement
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement
 
 __all__ = [
     "BindMount",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet_timer, placement, promise, proof, turns, weights
+from sparkiac.plan import fleet_timer, placement, promise, proof, turns, weights
 from sparkiac.plan.addresses import address_towards
+from sparkiac.plan.builds import Images
 from sparkiac.plan.links import every_address
 from sparkiac.plan.netplan import ethernets
 from sparkiac.plan.order import change_groups, changes, start_order
 from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
-from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedRetirement
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement
 from sparkiac.resolve.fabric import links_of
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.model.inventory import Inventory
+    from sparkiac.plan.container import Container
     from sparkiac.plan.contract import ChangeGroup, Promise
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
@@ -38,21 +40,22 @@ class _FleetValues(NamedTuple):
     groups: Mapping[str, ChangeGroup | None]
     promises: Mapping[str, Mapping[str, Promise]]
     timer: PlannedFleetTimer | None
+    hub: HubEndpoint
+    example: bool
+    """Whether the lock is an example."""
 
 
 def build(resolved: Resolved) -> Plan:
     """Build the plan of the whole fleet."""
-    written = resolved.written
-    hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
-    locked = weights.pinned(resolved)
-    placed, unwatched = placement.place_all(resolved)
-    known = weights.repositories(locked, (each for host in placed for each in host.containers))
+    written, pinned = resolved.written, _pinned(resolved)
+    placed, unwatched = placement.place_all(written, resolved.fleet, resolved.leaves, pinned)
+    known = weights.repositories(pinned.pins.models, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
     platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
-    proofs = proof.proofs(placed, locked, platforms=platforms, records=resolved.records)
+    proofs = proof.proofs(placed, pinned.pins.models, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
     peers = weights.weight_peers(values, stores)
     whole = _FleetValues(
@@ -64,22 +67,30 @@ def build(resolved: Resolved) -> Plan:
         proofs=proofs,
         groups=change_groups(needs, values),
         promises=promises,
-        timer=fleet_timer.fleet_timer(resolved, placed, promises),
+        timer=fleet_timer.fleet_timer(written, placed, promises),
+        hub=HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None),
+        example=bool(resolved.lock and resolved.lock.example),
     )
-    hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
     batches, way = rollout(written.rollout, needs, served_names(placed))
     return Plan(
         written.name,
-        hosts,
-        tuple(builds.used_builds(resolved)),
+        tuple(_host(written, host, whole) for host in placed),
+        tuple(pinned.images.used_builds(resolved.leaves)),
         tuple(known.values()),
-        hub,
+        whole.hub,
         batches,
         way,
         _retired(written),
         unwatched,
         is_watched=fleet_timer.is_watched(written.monitoring),
     )
+
+
+def _pinned(resolved: Resolved) -> placement.Pinned:
+    written, lock = resolved.written, resolved.lock
+    copying = frozenset(name for name, host in written.hosts.items() if host.images_from is not None)
+    images = Images(resolved.fleet.builds, lock, written.registries.mirrors, resolved.interfaces, copying)
+    return placement.Pinned(images, weights.pins(lock, written.revisions), resolved.library)
 
 
 def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:
@@ -89,13 +100,13 @@ def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:
     )
 
 
-def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues, hub: HubEndpoint) -> HostPlan:
+def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValues) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
-    secrets = _secrets(placed, hub.secret if stores else None, timer, whole.promises[name])
-    unpinned = _unpinned(placed, example=bool(resolved.lock and resolved.lock.example))
-    written = resolved.written.hosts[name]
+    secrets = _secrets(placed, whole.hub.secret if stores else None, timer, whole.promises[name])
+    unpinned = _unpinned(placed, example=whole.example)
+    written = inventory.hosts[name]
     return HostPlan(
         name=name,
         address=values.address,
@@ -127,7 +138,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _FleetValues,
         copied_by=every_address(whole.hosts[other].values for other in whole.copies.get(name, ())),
         group=whole.groups[name],
         unpinned=unpinned,
-        turns=_turns(resolved.written, placed, proofs),
+        turns=_turns(inventory, placed, proofs),
     )
 
 

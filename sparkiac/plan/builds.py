@@ -4,49 +4,75 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac.plan.image import image
-from sparkiac.plan.values import PlannedBuild
+from sparkiac.plan.image import PlannedBuild, image
 from sparkiac.resolve.builds import images
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from sparkiac.catalog.interfaces import Interface
+    from sparkiac.model.lock import Lock
     from sparkiac.model.resolved import ResolvedBuild
     from sparkiac.plan.image import Image
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
+    from sparkiac.resolve.leaves import Leaves
 
 
-def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
-    """Return an image that a host runs; the reference may be the name of a build."""
-    if reference in resolved.fleet.builds:
-        found = _built(resolved, _build(resolved, reference, ()))
-    else:
-        found = _from_registry(resolved, reference)
-    known = resolved.interfaces
-    interface = known.get(found.digest or "") or known.get(found.id or "")
-    return found._replace(interface=interface, copied=resolved.written.hosts[host].images_from is not None)
+class Images(NamedTuple):
+    """Finds the images that hosts run."""
 
+    builds: Mapping[str, ResolvedBuild]
+    lock: Lock | None
+    mirrors: Mapping[str, str]
+    interfaces: Mapping[str, Interface]
+    """Digest → the interface that was captured from the image."""
+    copying: frozenset[str]
+    """Hosts that copy their images from another host."""
 
-def used_builds(resolved: Resolved) -> Iterator[PlannedBuild]:
-    """Return the builds that a deployment or service uses, sorted by name, each with the path that first names it."""
-    for name in resolved.fleet.builds:
-        users = (user for user, reference in images(resolved.leaves) if reference == name)
-        yield _build(resolved, name, (*min(users), "image"))
+    def find(self, reference: str, *, host: str) -> Image:
+        """Return an image that a host runs; the reference may be the name of a build."""
+        found = self._built(self.build(reference, ())) if reference in self.builds else self._pulled(reference)
+        interface = self.interfaces.get(found.digest or "") or self.interfaces.get(found.id or "")
+        return found._replace(interface=interface, copied=host in self.copying)
 
+    def used_builds(self, leaves: Leaves) -> Iterator[PlannedBuild]:
+        """Yield the builds in use, sorted by name, each with the first path that names it."""
+        for name in self.builds:
+            users = (user for user, reference in images(leaves) if reference == name)
+            yield self.build(name, (*min(users), "image"))
 
-def _from_registry(resolved: Resolved, reference: str) -> Image:
-    return image(reference, lock=resolved.lock, mirrors=resolved.written.registries.mirrors)
+    def build(self, name: str, path: Path) -> PlannedBuild:
+        """Return a build; `path` is where the inventory names it."""
+        values = self.builds[name]
+        base = self._pulled(values.base) if values.base is not None else None
+        spec = _spec(values, base)
+        text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+        return PlannedBuild(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
 
+    def _pulled(self, reference: str) -> Image:
+        return image(reference, lock=self.lock, mirrors=self.mirrors)
 
-def _build(resolved: Resolved, name: str, path: Path) -> PlannedBuild:
-    values = resolved.fleet.builds[name]
-    base = _from_registry(resolved, values.base) if values.base is not None else None
-    spec = _spec(values, base)
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
-    return PlannedBuild(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
+    def _built(self, build: PlannedBuild) -> Image:
+        """Return the image of this build. It has no digest if the lock only has the image of an older specification.
+
+        Without a record in the lock, the entrypoint is that of the base image, because a build does not change it. A
+        build that only adds packages has the vLLM of its base.
+        """
+        only_packages = not {"repository", "program"} & build.spec.keys()
+        locked = self.lock.builds.get(build.name) if self.lock else None
+        stale = locked is not None and locked.spec != build.digest
+        known = image(build.name, lock=None, mirrors={})
+        starts = locked or build.base or known
+        return known._replace(
+            digest=None if locked is None or stale else locked.id,
+            entrypoint=starts.entrypoint,
+            command=starts.command,
+            build=build.name,
+            stale=stale,
+            release=build.base.release if build.base is not None and only_packages else known.release,
+        )
 
 
 def _spec(values: ResolvedBuild, base: Image | None) -> dict[str, Any]:
@@ -64,24 +90,3 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items() if inner is not None}
     return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
-
-
-def _built(resolved: Resolved, build: PlannedBuild) -> Image:
-    """Return the image of this build. It has no digest if the lock only has the image of an older specification.
-
-    Without a record in the lock, the entrypoint is that of the base image, because a build does not change it. A build
-    that only adds packages has the vLLM of its base.
-    """
-    only_packages = not {"repository", "program"} & build.spec.keys()
-    locked = resolved.lock.builds.get(build.name) if resolved.lock else None
-    stale = locked is not None and locked.spec != build.digest
-    known = image(build.name, lock=None, mirrors={})
-    starts = locked or build.base or known
-    return known._replace(
-        digest=None if locked is None or stale else locked.id,
-        entrypoint=starts.entrypoint,
-        command=starts.command,
-        build=build.name,
-        stale=stale,
-        release=build.base.release if build.base is not None and only_packages else known.release,
-    )

@@ -1,10 +1,11 @@
-"""The components of a planned container. Sizes are in bytes, times in seconds, commands are tuples of words."""
+"""A planned container and its components. Sizes are in bytes, times in seconds, commands are tuples of words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.plan.image import AddedNames
+from sparkiac.plan.parts import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,21 @@ if TYPE_CHECKING:
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.plan.contract import FabricLookup, GroupPorts
-    from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
+    from sparkiac.plan.contract_units import LoadGuard
+    from sparkiac.plan.image import Image
+    from sparkiac.plan.parts import (
+        BindMount,
+        ConfigDocument,
+        Dependency,
+        Export,
+        FetchedFile,
+        Health,
+        Published,
+        Secret,
+        SupersededEntry,
+        UnitTimeouts,
+    )
+    from sparkiac.report import Path
 
 
 class ContainerCommand(NamedTuple):
@@ -167,3 +182,53 @@ class Checks(NamedTuple):
     """HTTP path that returns 200 when the server is healthy."""
     endpoint: str | None = None
     """What a speech service serves: `transcription` or `speech`."""
+
+
+class Container(NamedTuple):
+    """One supervised container on one host: a deployment, a node of a group, or a service."""
+
+    kind: str
+    """`deployment` or `service`."""
+    name: str
+    description: str
+    path: Path
+    """Path in the inventory."""
+    image: Image
+    command: ContainerCommand
+    network: ContainerNetwork
+    confinement: Confinement
+    storage: Storage
+    checks: Checks
+    timeouts: UnitTimeouts
+    server: ModelServer = ModelServer()
+    """Model and engine settings; empty for most services."""
+    weights: RequiredWeights = RequiredWeights()
+    secrets: tuple[Secret, ...] = ()
+    """Secrets and their files in the container; the first one is its own API key, if it has one."""
+    dependencies: tuple[Dependency, ...] = ()
+    """Deployments and services that it uses."""
+    memory_bytes: int | None = None
+    """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
+    service, the value in the inventory or in the catalog."""
+    memory_source: str = INVENTORY
+    """Source of the memory figure, for a service."""
+    load_guard: LoadGuard | None = None
+    """What changes on the host while it loads its model."""
+    documents: tuple[ConfigDocument, ...] = ()
+    """Its configuration files, which are generated."""
+
+    @property
+    def unit(self) -> str:
+        """Return the name of its systemd unit, without suffix."""
+        return f"sparkiac-{self.name}"
+
+    @property
+    def entrypoint(self) -> tuple[str, ...]:
+        """Return the entrypoint: that of the image, if it is known, or the one that replaces it."""
+        own = self.command.entrypoint
+        return (self.image.entrypoint or ()) if own is None else own
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """Return the full command, including the entrypoint if it is known."""
+        return (*self.entrypoint, *(self.command.words or self.image.command or ()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.contract_units import NodeWeights, StagedStore, UnpinnableMemory
+    from sparkiac.plan.contract_units import NodeWeights, StagedStore, Sysctl, UnpinnableMemory
 
 
 class ExpectedGpu(NamedTuple):
@@ -184,13 +184,6 @@ class PlacedFile(NamedTuple):
     mode: str
     """In octal digits."""
     sha256: str
-
-
-class Sysctl(NamedTuple):
-    """A kernel setting."""
-
-    key: str
-    value: str
 
 
 class Promise(NamedTuple):

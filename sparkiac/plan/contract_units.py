@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.contract import Sysctl
+
+class Sysctl(NamedTuple):
+    """A kernel setting."""
+
+    key: str
+    value: str
 
 
 class StagedModel(NamedTuple):

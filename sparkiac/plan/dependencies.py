@@ -8,17 +8,22 @@ from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedOllamaSe
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.dependents import Dependency
+from sparkiac.plan.parts import Dependency
 from sparkiac.plan.settings import server_port
 from sparkiac.plan.topology import GATEWAY, ListenAddress, Route, route
-from sparkiac.resolve import hosts_of, uses
+from sparkiac.resolve import uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.model.resolved import ResolvedContainerService, ResolvedService
+    from sparkiac.model.resolved import (
+        ResolvedContainerService,
+        ResolvedDeployment,
+        ResolvedFleet,
+        ResolvedHost,
+        ResolvedService,
+    )
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
 
     _WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
 
@@ -35,61 +40,67 @@ class Provider(NamedTuple):
     models: tuple[str, ...]
 
 
-def providers(resolved: Resolved) -> dict[str, Provider]:
-    """Return every deployment and service with an API, by name."""
-    found = {name: _of_deployment(resolved, name) for name in resolved.fleet.deployments}
-    for name, service in resolved.fleet.services.items():
-        provider = _of_service(resolved, name, service)
+def providers(fleet: ResolvedFleet, leaders: Mapping[str, str]) -> dict[str, Provider]:
+    """Return every deployment and service with an API, by name; `leaders` has the first host of each deployment."""
+    found = {name: _of_deployment(name, leaders[name], nodes, fleet.hosts) for name, nodes in fleet.deployments.items()}
+    for name, service in fleet.services.items():
+        provider = _of_service(name, service, fleet.hosts)
         found |= {} if provider is None else {name: provider}
     return found
 
 
-def _of_deployment(resolved: Resolved, name: str) -> Provider:
+def _of_deployment(
+    name: str, leader: str, nodes: Mapping[str, ResolvedDeployment], hosts: Mapping[str, ResolvedHost]
+) -> Provider:
     """Return the leader of a group as the provider, because the workers accept no requests."""
-    group = hosts_of(resolved.written.deployments[name])
-    values = resolved.fleet.deployments[name][group[0]]
-    address = bind_address(resolved.fleet.hosts[group[0]], values.bind)
-    inside = server_port(values) if len(group) == 1 else None
-    endpoint = ListenAddress(name, group[0], address, values.port, inside)
+    values = nodes[leader]
+    address = bind_address(hosts[leader], values.bind)
+    inside = server_port(values) if len(nodes) == 1 else None
+    endpoint = ListenAddress(name, leader, address, values.port, inside)
     secret = values.api_key.secret if values.api_key else None
     return Provider(("deployments", name), endpoint, "openai", secret, command.served(values))
 
 
-def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Provider | None:
+def _of_service(name: str, service: ResolvedService, hosts: Mapping[str, ResolvedHost]) -> Provider | None:
     match service:
         case OpenClawService() | ResolvedOpenWebuiService():
             return None
         case ResolvedHermesAgentService():
-            endpoint = _endpoint(resolved, name, service, service.port, inside=None)
+            endpoint = _endpoint(name, service, service.port, hosts, inside=None)
             return Provider(("services", name), endpoint, "openai", service.api_key.secret, service.served_names)
         case _ if service.port is None:
             return None
         case _:
-            endpoint = _endpoint(resolved, name, service, service.port, inside=service.container_port or service.port)
+            inside = service.container_port or service.port
+            endpoint = _endpoint(name, service, service.port, hosts, inside=inside)
             ollama = isinstance(service, ResolvedOllamaService)
             models = service.models if isinstance(service, ResolvedOllamaService) else service.served_names
             return Provider(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
 
 
-def _endpoint(resolved: Resolved, name: str, service: _WithApi, port: int, *, inside: int | None) -> ListenAddress:
-    address = bind_address(resolved.fleet.hosts[service.hosts], service.bind)
+def _endpoint(
+    name: str, service: _WithApi, port: int, hosts: Mapping[str, ResolvedHost], *, inside: int | None
+) -> ListenAddress:
+    address = bind_address(hosts[service.hosts], service.bind)
     return ListenAddress(name, service.hosts, address, port, inside)
 
 
-def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
-    """Return the dependencies of a service, in the order of the inventory. Containers use Ollama's native API."""
-    service = resolved.fleet.services[name]
-    in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
-    return (*_to_fleet(resolved, name, known, in_container=in_container), *_to_urls(name, service))
+def dependencies(fleet: ResolvedFleet, known: Mapping[str, Provider]) -> dict[str, tuple[Dependency, ...]]:
+    """Return the dependencies of each service, in the order of the inventory."""
+    return {
+        name: (*_to_fleet(name, service, known, fleet.hosts), *_to_urls(name, service))
+        for name, service in fleet.services.items()
+    }
 
 
 def _to_fleet(
-    resolved: Resolved, name: str, known: Mapping[str, Provider], *, in_container: bool
+    name: str, service: ResolvedService, known: Mapping[str, Provider], hosts: Mapping[str, ResolvedHost]
 ) -> Iterator[Dependency]:
-    service = resolved.fleet.services[name]
+    # Only containers can use Ollama's own API: the agents on the host speak OpenAI's.
+    in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
     for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
         provider = known[use.name]
-        way = route(service.hosts, provider.endpoint, resolved.fleet.hosts, in_container=in_container)
+        way = route(service.hosts, provider.endpoint, hosts, in_container=in_container)
         yield _dependency(use, provider, way, native=in_container)
 
 

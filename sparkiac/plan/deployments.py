@@ -15,10 +15,10 @@ from sparkiac.model.platform import is_discrete
 from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, facts, health, links, settings
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
     Checks,
     Confinement,
+    Container,
     ContainerCommand,
     ContainerNetwork,
     ModelServer,
@@ -27,8 +27,7 @@ from sparkiac.plan.container import (
 )
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Published, Secret, stated_bytes
-from sparkiac.plan.values import Container
-from sparkiac.plan.weights import commits, handle
+from sparkiac.plan.weights import handle
 from sparkiac.resolve import fabric, hosts_of
 
 if TYPE_CHECKING:
@@ -36,16 +35,18 @@ if TYPE_CHECKING:
 
     from sparkiac.engines import Engine
     from sparkiac.model.inventory import Deployment
-    from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
+    from sparkiac.model.resolved import ResolvedDeployment, ResolvedFleet, ResolvedHost
+    from sparkiac.plan.builds import Images
+    from sparkiac.plan.facts import UsedRecipe
     from sparkiac.plan.image import Image
-    from sparkiac.resolve import Resolved
+    from sparkiac.plan.weights import Pins
 
 PROGRAMS: Final = "/usr/local/lib/sparkiac"
 """Directory on the host with the probe."""
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
 
-class _DeploymentNode(NamedTuple):
+class DeploymentNode(NamedTuple):
     """One deployment on one of its hosts."""
 
     name: str
@@ -86,13 +87,12 @@ class _DeploymentNode(NamedTuple):
         return self.rank == 0
 
 
-def container(resolved: Resolved, *, name: str, host: str, number: int, shared: str | None) -> Container:
-    """Plan the container of deployment `name` on `host`; `shared` is the Docker network that it shares with clients."""
-    node = _node(resolved, name, host, number)
-    part, values = _part(node), node.values
+def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pins) -> Container:
+    """Plan the container of a deployment on one host."""
+    part, values, name = _part(node), node.values, node.name
     options = _options(node, part)
-    image = image_of(resolved, values.image, host=host)
-    weights = _weights(resolved, values) if part.loads else RequiredWeights()
+    image = images.find(values.image, host=node.names[node.rank])
+    weights = _weights(values, pins) if part.loads else RequiredWeights()
     words = _command(node, part, image, options, weights)
     return Container(
         kind="deployment",
@@ -101,27 +101,27 @@ def container(resolved: Resolved, *, name: str, host: str, number: int, shared: 
         path=("deployments", name),
         image=image,
         command=words,
-        network=_network(node, part, options, shared=shared),
+        network=_network(node, part, options),
         confinement=_confinement(node),
         storage=Storage(
             mounts=_mounts(node),
-            files=settings.files(values.container.files, resolved=resolved),
+            files=settings.files(values.container.files, pins),
             cache_key=_cache_key(image, words, weights.commits),
         ),
         checks=_checks(node, part, options),
         timeouts=settings.timeouts(values.timeouts),
         load_guard=settings.load_guard(values) if part.loads else None,
-        server=_server(resolved, node, part, options),
+        server=_server(node, recipe, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
         memory_bytes=_memory_bytes(node, options, image),
     )
 
 
-def _node(resolved: Resolved, name: str, host: str, number: int) -> _DeploymentNode:
-    written, machines = resolved.written.deployments[name], resolved.fleet.hosts
-    values, group = resolved.fleet.deployments[name][host], hosts_of(written)
-    return _DeploymentNode(
+def node_of(fleet: ResolvedFleet, written: Deployment, *, name: str, host: str, number: int) -> DeploymentNode:
+    """Return deployment `name` on one of its hosts; `number` is that of its group."""
+    machines, values, group = fleet.hosts, fleet.deployments[name][host], hosts_of(written)
+    return DeploymentNode(
         name=name,
         written=written,
         values=values,
@@ -136,7 +136,7 @@ def _node(resolved: Resolved, name: str, host: str, number: int) -> _DeploymentN
     )
 
 
-def _part(node: _DeploymentNode) -> Part:
+def _part(node: DeploymentNode) -> Part:
     """Return the command parts of a node of a group; empty for a single host and for engines without groups."""
     groups = node.engine.groups
     if node.executor is None or groups is None:
@@ -145,7 +145,7 @@ def _part(node: _DeploymentNode) -> Part:
     return groups.part(Member(node.rank, addresses, node.executor, node.values.set, node.number))
 
 
-def _options(node: _DeploymentNode, part: Part) -> dict[str, Any]:
+def _options(node: DeploymentNode, part: Part) -> dict[str, Any]:
     """Return the engine options, including those that connect the hosts of a group. Sizes in the inventory are kept."""
     options: dict[str, Any] = dict(node.values.set)
     if node.alone:
@@ -156,7 +156,7 @@ def _options(node: _DeploymentNode, part: Part) -> dict[str, Any]:
 
 
 def _command(
-    node: _DeploymentNode, part: Part, image: Image, options: Mapping[str, Any], weights: RequiredWeights
+    node: DeploymentNode, part: Part, image: Image, options: Mapping[str, Any], weights: RequiredWeights
 ) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
@@ -172,7 +172,7 @@ def _command(
     )
 
 
-def _network(node: _DeploymentNode, part: Part, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
+def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> ContainerNetwork:
     port, groups = node.values.port, node.engine.groups
     others = tuple(host for host in node.group if host is not node.host)
     pairs = groups is not None and groups.pairs and not node.leads
@@ -183,7 +183,6 @@ def _network(node: _DeploymentNode, part: Part, options: Mapping[str, Any], *, s
         listen=(node.address, port) if node.leads else None,
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
-        shared=shared,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),
         opened=(*((part.listen, port) for port in part.ports), *((link.address, port) for port in leads if link)),
         group_ports=links.group_ports(ports, node.host, others, mesh=node.mesh, pairs=pairs),
@@ -191,7 +190,7 @@ def _network(node: _DeploymentNode, part: Part, options: Mapping[str, Any], *, s
     )
 
 
-def _confinement(node: _DeploymentNode) -> Confinement:
+def _confinement(node: DeploymentNode) -> Confinement:
     container_settings = node.values.container
     limits = container_settings.ulimits or ()
     return Confinement(
@@ -205,7 +204,7 @@ def _confinement(node: _DeploymentNode) -> Confinement:
     )
 
 
-def _mounts(node: _DeploymentNode) -> tuple[BindMount, ...]:
+def _mounts(node: DeploymentNode) -> tuple[BindMount, ...]:
     values = node.values
     found = settings.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
@@ -216,10 +215,10 @@ def _mounts(node: _DeploymentNode) -> tuple[BindMount, ...]:
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
-def _weights(resolved: Resolved, values: ResolvedDeployment) -> RequiredWeights:
+def _weights(values: ResolvedDeployment, pins: Pins) -> RequiredWeights:
     models, directories = _models(values), tuple(_directories(values))
-    pins = commits(resolved, {*models, *filter(None, map(handle, directories))})
-    return RequiredWeights(values.model_store, models, directories, pins)
+    commits = pins.commits({*models, *filter(None, map(handle, directories))})
+    return RequiredWeights(values.model_store, models, directories, commits)
 
 
 def _models(values: ResolvedDeployment) -> tuple[str, ...]:
@@ -247,9 +246,8 @@ def _drafter(values: ResolvedDeployment) -> str | None:
             return method.model
 
 
-def _server(resolved: Resolved, node: _DeploymentNode, part: Part, options: Mapping[str, Any]) -> ModelServer:
+def _server(node: DeploymentNode, recipe: UsedRecipe, part: Part, options: Mapping[str, Any]) -> ModelServer:
     values, written, extra = node.values, node.written, node.values.extra_flags
-    recipe = facts.used(resolved, node.name)
     return ModelServer(
         engine=node.engine.name,
         options=options,
@@ -267,11 +265,11 @@ def _server(resolved: Resolved, node: _DeploymentNode, part: Part, options: Mapp
         recipe=recipe.name,
         recipe_options=recipe.options,
         published=next((each.measured for each in reversed(recipe.entries) if each.measured), ()),
-        superseded=tuple(facts.superseded(resolved, node.name, recipe)),
+        superseded=tuple(facts.superseded(node.name, written.fragments, recipe)),
     )
 
 
-def _checks(node: _DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
+def _checks(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server. With host networking, it may not listen on loopback."""
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
     return health.checks(node.engine, part, f"http://{address}:{options['port']}" if node.leads else None)
@@ -283,7 +281,7 @@ def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) 
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory_bytes(node: _DeploymentNode, options: Mapping[str, Any], image: Image) -> int | None:
+def _memory_bytes(node: DeploymentNode, options: Mapping[str, Any], image: Image) -> int | None:
     """Return the share of the host's memory that the engine uses; None if it is unknown, or for a discrete GPU."""
     share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
     if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:

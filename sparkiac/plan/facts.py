@@ -10,13 +10,14 @@ from sparkiac.plan.parts import SupersededEntry
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
     from sparkiac.model.facts import ModelFacts
+    from sparkiac.model.inventory import Deployment
     from sparkiac.plan.container import ModelServer
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
 
 
 class UsedRecipe(NamedTuple):
@@ -30,24 +31,23 @@ class UsedRecipe(NamedTuple):
     """Engine options, without those of the inventory."""
 
 
-def used(resolved: Resolved, deployment: str) -> UsedRecipe:
+def used(written: Deployment, library: Library) -> UsedRecipe:
     """Return the recipe of a deployment."""
-    written = resolved.written.deployments[deployment]
     if written.recipe is None:
         return UsedRecipe()
     name = catalogued.full_name(written.recipe, written.variant)
-    found = catalogued.named(name, resolved.library)
+    found = catalogued.named(name, library)
     return UsedRecipe(name, found.entries, found.values.get("set", {}))
 
 
-def superseded(resolved: Resolved, deployment: str, recipe: UsedRecipe) -> Iterator[SupersededEntry]:
-    """Return the entries of a deployment whose status is `superseded`."""
+def superseded(deployment: str, fragments: Iterable[str], recipe: UsedRecipe) -> Iterator[SupersededEntry]:
+    """Yield the entries of a deployment whose status is `superseded`."""
     base: Path = ("deployments", deployment)
     found: list[tuple[str, CatalogEntry, Path]] = []
     if recipe.name:
         labels = {"recipe": recipe.name.partition("#")[0], "variant": recipe.name}
         found += [(labels[key], entry, (*base, key)) for key, entry in zip(labels, recipe.entries, strict=False)]
-    for index, chosen in enumerate(resolved.written.deployments[deployment].fragments):
+    for index, chosen in enumerate(fragments):
         fragment = catalog.fragment(chosen)
         assert fragment is not None and fragment.value is not None, "references were checked"  # noqa: S101, PT018
         found.append((f"fragment {chosen}", fragment.value, (*base, "fragments", index)))

@@ -16,15 +16,15 @@ from sparkiac.plan.contract_monitoring import (
 from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
+    from sparkiac.model.inventory import Inventory
     from sparkiac.model.monitoring import Alerts, ExternalEndpoint, Monitoring
+    from sparkiac.plan.container import Container
     from sparkiac.plan.contract import Promise
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.placement import PlacedHost
-    from sparkiac.plan.values import Container
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
 
     Promises = Mapping[str, Mapping[str, Promise]]
     """Host → unit → its API checks."""
@@ -53,21 +53,21 @@ class PlannedFleetTimer(NamedTuple):
     unwatched: tuple[Unwatched, ...]
 
 
-def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Promises) -> PlannedFleetTimer | None:
+def fleet_timer(inventory: Inventory, placed: Collection[PlacedHost], promises: Promises) -> PlannedFleetTimer | None:
     """Return the fleet timer, if the inventory has one."""
-    written = resolved.written.monitoring
+    written = inventory.monitoring
     timer, alerts = written.timer, written.alerts
     if timer is None or alerts is None:
         return None
-    reached = list(_reached(resolved, placed, promises, timer.hosts))
-    found = turns.turns(resolved.written)
+    reached = list(_reached(placed, promises, timer.hosts))
+    found = turns.turns(inventory)
     own = [
         _endpoint(unit, host, promise, way, turns.running(found, unit.name))
         for unit, host, promise, way in reached
         if way.origin is not None
     ]
     check = FleetCheck(
-        fleet=resolved.written.name,
+        fleet=inventory.name,
         host=timer.hosts,
         period_s=timer.every_min * _MINUTE_S,
         endpoints=(*own, *map(_external, written.external)),
@@ -84,9 +84,10 @@ def is_watched(monitoring: Monitoring) -> bool:
 
 
 def _reached(
-    resolved: Resolved, placed: Iterable[PlacedHost], promises: Promises, timer_host: str
+    placed: Collection[PlacedHost], promises: Promises, timer_host: str
 ) -> Iterator[tuple[Container | Program, str, Promise, Route]]:
     """Return each unit with an HTTP API to check, with its host and the route to it from the timer's host."""
+    hosts = {host.name: host.values for host in placed}
     for host in placed:
         for unit in sorted(host.units, key=lambda each: each.name):
             promise = promises[host.name].get(unit.unit)
@@ -94,7 +95,7 @@ def _reached(
                 continue
             address, port = unit.network.listen
             target = ListenAddress(unit.name, host.name, address, port, None)
-            yield unit, host.name, promise, route(timer_host, target, resolved.fleet.hosts, in_container=False)
+            yield unit, host.name, promise, route(timer_host, target, hosts, in_container=False)
 
 
 def _endpoint(

@@ -10,7 +10,7 @@ from sparkiac.plan.parts import Health
 
 if TYPE_CHECKING:
     from sparkiac.engines import Engine, Part
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 INSIDE: Final = "/run/sparkiac"
 """Directory in the container with the probe and its list of API checks."""

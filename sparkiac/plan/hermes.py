@@ -15,9 +15,8 @@ from sparkiac.plan.parts import Export, Secret, stated_bytes
 from sparkiac.plan.settings import timeouts
 
 if TYPE_CHECKING:
-    from sparkiac.model.resolved import ResolvedHermesAgentService
-    from sparkiac.plan.dependents import Dependency
-    from sparkiac.resolve import Resolved
+    from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
+    from sparkiac.plan.parts import Dependency
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -25,10 +24,10 @@ _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def program(
-    resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Dependency, ...]
+    name: str, service: ResolvedHermesAgentService, links: tuple[Dependency, ...], *, host: ResolvedHost
 ) -> Program:
     """Plan the agent `name` on its host."""
-    address = bind_address(resolved.fleet.hosts[service.hosts], service.bind)
+    address = bind_address(host, service.bind)
     [model_server] = links
     keys = {"API_SERVER_KEY": service.api_key.secret}
     if model_server.secret is not None:

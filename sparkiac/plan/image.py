@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.model.images import ImageFamily
     from sparkiac.model.lock import Lock, LockedImage
+    from sparkiac.report import Path
 
 _OF_TAG: Final = ("vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "failed_on")
 
@@ -96,6 +97,20 @@ class Image(NamedTuple):
         if self.copied:
             return self.id or f"sha256:{UNLOCKED}"
         return f"{self.repository}@{self.digest or UNLOCKED}"
+
+
+class PlannedBuild(NamedTuple):
+    """A build of an image from source."""
+
+    name: str
+    path: Path
+    """First path in the inventory that uses it."""
+    spec: Mapping[str, Any]
+    """Build specification, with the keys of the inventory: everything that affects the resulting image."""
+    digest: str
+    """Hash of the specification."""
+    base: Image | None
+    """Base image; None if the build runs a program that chooses its own."""
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
     from sparkiac.model.inventory import Workload
+    from sparkiac.plan.container import Container
     from sparkiac.plan.parts import Proof
-    from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.plan.values import HostPlan
 
 PROMPTS: Final = (1_000, 8_000, 64_000)
 """Prompt lengths in tokens for the estimates of time to first token; those longer than the context are skipped."""

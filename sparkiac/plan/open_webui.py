@@ -12,7 +12,7 @@ from sparkiac.plan.parts import Export, Secret
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedOpenWebuiService
-    from sparkiac.plan.dependents import Dependency
+    from sparkiac.plan.parts import Dependency
 
 _SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 

@@ -14,7 +14,7 @@ from sparkiac.plan.dependents import ConfigFile
 
 if TYPE_CHECKING:
     from sparkiac.model.services import Alias, OpenClawService
-    from sparkiac.plan.dependents import Dependency
+    from sparkiac.plan.parts import Dependency
 
 _NO_KEY: Final = "none"
 

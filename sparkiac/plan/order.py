@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
+    from sparkiac.plan.container import Container
     from sparkiac.plan.dependents import Program
-    from sparkiac.plan.values import Container
 
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
     Together: TypeAlias = tuple[str, ...]

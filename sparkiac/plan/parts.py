@@ -216,3 +216,42 @@ class Proof(NamedTuple):
     """Why the user's recorded starts for this model are not used."""
     compared: bool = True
     """Whether predictions for this model family were compared with a real server, or the family is unknown."""
+
+
+class Dependency(NamedTuple):
+    """A deployment or service of the fleet, or a URL in the inventory, that a service sends requests to."""
+
+    path: Path
+    """Path in the inventory that names it."""
+    name: str
+    """Name of the deployment or service, or the URL."""
+    target: Path | None
+    """Path of its definition in the inventory; None for a URL."""
+    host: str | None
+    """Host that it runs on."""
+    listen: tuple[str, int] | None
+    """Address and port that it listens on, on that host."""
+    url: str | None
+    """Base URL; None if it cannot be reached."""
+    obstacle: str | None = None
+    """Why it cannot be reached: it listens on `loopback`, or on a `fabric` that the other host does not have."""
+    api: str = "openai"
+    """API that is used: `openai` (the URL ends in /v1) or `ollama`."""
+    secret: str | None = None
+    """Name of the secret with its API key."""
+    model: str | None = None
+    """Served name of the model that is used."""
+    network: bool = False
+    """Whether both run in containers on one host, which then share a Docker network."""
+    gateway: bool = False
+    """Whether the URL is that of the host itself, as containers see it."""
+
+    @property
+    def hostname(self) -> str | None:
+        """Return the host name in the URL."""
+        return self.url.split("/")[2].partition(":")[0].lower() if self.url else None
+
+    @property
+    def unit(self) -> str | None:
+        """Return the name of the systemd unit that runs it, without suffix."""
+        return None if self.target is None else f"sparkiac-{self.name}"

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
-from sparkiac.plan import deployments, hermes, links, monitoring, openclaw, services
-from sparkiac.plan.dependencies import dependencies_of, providers
+from sparkiac.plan import deployments, facts, hermes, links, monitoring, openclaw, services
+from sparkiac.plan.dependencies import dependencies, providers
 from sparkiac.plan.parts import stated_bytes
+from sparkiac.plan.settings import memory_source
 from sparkiac.plan.topology import NETWORK
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.dependents import ConfigFile, Dependency, Program
+    from sparkiac.catalog.library import Library
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.model.resolved import ResolvedFleet, ResolvedHost
+    from sparkiac.plan.builds import Images
+    from sparkiac.plan.container import Container
+    from sparkiac.plan.dependents import ConfigFile, Program
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
-    from sparkiac.plan.values import Container
-    from sparkiac.resolve import Resolved
+    from sparkiac.plan.parts import Dependency
+    from sparkiac.plan.weights import Pins
+    from sparkiac.resolve.leaves import Leaves
 
 
 class PlacedHost(NamedTuple):
@@ -42,43 +49,83 @@ class PlacedHost(NamedTuple):
         return stated_bytes(self.values.memory_gib)
 
 
-def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[ScrapeTarget, ...]]:
-    """Plan everything on its hosts; return the hosts sorted by name, and what Prometheus cannot reach."""
-    fleet, known = resolved.fleet, providers(resolved)
-    dependencies = {name: dependencies_of(resolved, name, known) for name in fleet.services}
-    shared = dict.fromkeys(_on_shared_network(dependencies), NETWORK)
+class Placed(NamedTuple):
+    """What runs on which host."""
+
+    hosts: tuple[PlacedHost, ...]
+    """Sorted by name."""
+    unwatched: tuple[ScrapeTarget, ...]
+    """What Prometheus cannot reach."""
+
+
+class Pinned(NamedTuple):
+    """What the lock and the catalog know about images, models and recipes."""
+
+    images: Images
+    pins: Pins
+    library: Library
+
+
+def place_all(written: Inventory, fleet: ResolvedFleet, leaves: Leaves, pinned: Pinned) -> Placed:
+    """Plan everything on its hosts."""
+    groups = {name: hosts_of(each) for name, each in written.deployments.items()}
+    used = dependencies(fleet, providers(fleet, {name: group[0] for name, group in groups.items()}))
+    shared = _on_shared_network(used)
     containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
     programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
     config_files: dict[str, list[ConfigFile]] = {host: [] for host in fleet.hosts}
-    numbers = links.group_numbers({name: hosts_of(each) for name, each in resolved.written.deployments.items()})
-    for name, nodes in fleet.deployments.items():
-        for host in nodes:
-            containers[host].append(
-                deployments.container(resolved, name=name, host=host, number=numbers[name], shared=shared.get(name))
-            )
+    for on, planned in _deployments(written, fleet, groups, pinned):
+        containers[on].append(planned)
     for name, service in fleet.services.items():
+        on, values, links = service.hosts, fleet.hosts[service.hosts], used[name]
         match service:
             case ResolvedHermesAgentService():
-                programs[service.hosts].append(hermes.program(resolved, name, service, dependencies[name]))
+                programs[on].append(hermes.program(name, service, links, host=values))
             case OpenClawService():
-                config_files[service.hosts].append(openclaw.config_file(name, service, dependencies[name]))
+                config_files[on].append(openclaw.config_file(name, service, links))
             case _:
-                found = services.container(resolved, name, service, dependencies[name], shared=shared.get(name))
-                containers[service.hosts].append(found)
-    watched = monitoring.watch(resolved, containers)
-    for host, monitors in watched.containers.items():
-        containers[host] += monitors
-    placed = tuple(
-        PlacedHost(
-            name,
-            fleet.hosts[name],
-            tuple(sorted(containers[name], key=lambda each: each.name)),
-            tuple(programs[name]),
-            tuple(config_files[name]),
-        )
-        for name in sorted(fleet.hosts)
+                image, source = pinned.images.find(service.image, host=on), memory_source(leaves, ("services", name))
+                found = services.container(name, service, links, host=values, image=image)
+                containers[on].append(found._replace(memory_source=source))
+    containers = {on: [_shared(each, shared) for each in found] for on, found in containers.items()}
+    watched = monitoring.watch(written, fleet, leaves, images=pinned.images, placed=containers)
+    for name, monitors in watched.containers.items():
+        containers[name] += monitors
+    hosts = (
+        (name, values, containers[name], programs[name], config_files[name]) for name, values in fleet.hosts.items()
     )
-    return placed, watched.unreachable
+    return Placed(tuple(_host(*each) for each in sorted(hosts, key=itemgetter(0))), watched.unreachable)
+
+
+def _host(
+    name: str,
+    values: ResolvedHost,
+    containers: Iterable[Container],
+    programs: Iterable[Program],
+    config_files: Iterable[ConfigFile],
+) -> PlacedHost:
+    in_order = sorted(containers, key=attrgetter("name"))
+    return PlacedHost(name, values, tuple(in_order), tuple(programs), tuple(config_files))
+
+
+def _deployments(
+    written: Inventory, fleet: ResolvedFleet, groups: Mapping[str, tuple[str, ...]], pinned: Pinned
+) -> Iterator[tuple[str, Container]]:
+    """Yield the containers of all deployments, each with its host."""
+    numbers = links.group_numbers(groups)
+    for name, nodes in fleet.deployments.items():
+        deployment = written.deployments[name]
+        recipe = facts.used(deployment, pinned.library)
+        for host in nodes:
+            node = deployments.node_of(fleet, deployment, name=name, host=host, number=numbers[name])
+            yield host, deployments.container(node, recipe, pinned.images, pinned.pins)
+
+
+def _shared(container: Container, names: set[str]) -> Container:
+    """Return a container; if it is one of `names`, it is in the Docker network of containers that use each other."""
+    return (
+        container._replace(network=container.network._replace(shared=NETWORK)) if container.name in names else container
+    )
 
 
 def _on_shared_network(dependencies: Mapping[str, tuple[Dependency, ...]]) -> set[str]:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
+    from sparkiac.plan.container import Container
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.parts import ModelStore
     from sparkiac.plan.placement import PlacedHost
-    from sparkiac.plan.values import Container
 
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
 _NVIDIA: Final = "nvcr.io"

@@ -15,8 +15,7 @@ from sparkiac.plan.dependents import Program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.container import ModelServer
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container, ModelServer
 
     Config = Mapping[str, object]
 

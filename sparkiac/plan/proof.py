@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from sparkiac.memory.speed import Range, Reads
     from sparkiac.model.lock import LockedModel
     from sparkiac.model.records import StartRecord
+    from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost
     from sparkiac.plan.starts import Starts
-    from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
 """Model handle → entry in the lock."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.memory.startup import Startup
-    from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.plan.container import Container
+    from sparkiac.plan.values import HostPlan
 
 Fact: TypeAlias = "tuple[str, Any, Any]"
 """Name of a fact about a server, its value in what was read, and its value in the inventory."""

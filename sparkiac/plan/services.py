@@ -9,16 +9,22 @@ from sparkiac.engines import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
 from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, ModelServer, Storage
+from sparkiac.plan.container import (
+    Checks,
+    Confinement,
+    Container,
+    ContainerCommand,
+    ContainerNetwork,
+    ModelServer,
+    Storage,
+)
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
 from sparkiac.plan.topology import GATEWAY_ENTRY
-from sparkiac.plan.values import Container
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
-    from sparkiac.plan.dependents import Dependency
-    from sparkiac.resolve import Resolved
+    from sparkiac.plan.image import Image
+    from sparkiac.plan.parts import Dependency
 
     Service = ResolvedContainerService | ResolvedOllamaService | ResolvedOpenWebuiService
 
@@ -34,19 +40,18 @@ _SPEECH: Final = {"parakeet": "transcription", "chatterbox": "speech"}
 
 
 def container(
-    resolved: Resolved, name: str, service: Service, links: tuple[Dependency, ...], *, shared: str | None
+    name: str, service: Service, links: tuple[Dependency, ...], *, host: ResolvedHost, image: Image
 ) -> Container:
     """Plan the container of service `name` on its host."""
-    host = resolved.fleet.hosts[service.hosts]
     published = _published(service, host)
     return Container(
         kind="service",
         name=name,
         description=service.description or _title(service.kind) or name,
         path=("services", name),
-        image=image_of(resolved, service.image, host=service.hosts),
+        image=image,
         command=_command(service, links),
-        network=_network(published, links, shared=shared),
+        network=_network(published, links),
         confinement=Confinement(
             read_only=service.read_only, gpu=service.gpu and host.gpu is not None, user=service.user
         ),
@@ -57,7 +62,6 @@ def container(
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
-        memory_source=settings.memory_source(resolved, ("services", name)),
     )
 
 
@@ -79,11 +83,10 @@ def _server(service: Service) -> ModelServer:
     return ModelServer(engine="ollama", options=service.set, pulls=pulls)
 
 
-def _network(published: Published | None, links: tuple[Dependency, ...], *, shared: str | None) -> ContainerNetwork:
+def _network(published: Published | None, links: tuple[Dependency, ...]) -> ContainerNetwork:
     return ContainerNetwork(
         listen=(published.address, published.port) if published else None,
         published=published,
-        shared=shared,
         extra_hosts=(GATEWAY_ENTRY,) if any(link.gateway for link in links) else (),
     )
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.model.references import hub_file
-from sparkiac.plan import weights
-from sparkiac.plan.contract import Sysctl
-from sparkiac.plan.contract_units import LoadGuard
+from sparkiac.plan.contract_units import LoadGuard, Sysctl
 from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile, UnitTimeouts
 
 if TYPE_CHECKING:
@@ -15,8 +12,9 @@ if TYPE_CHECKING:
 
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile, ResolvedTimeouts
     from sparkiac.model.settings import Mount as Mounted
+    from sparkiac.plan.weights import Pins
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
+    from sparkiac.resolve.leaves import Leaves
 
 
 def server_port(values: ResolvedDeployment) -> int:
@@ -38,22 +36,19 @@ def _source(mount: Mounted, store: str | None) -> str:
     return store
 
 
-def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[FetchedFile, ...]:
+def files(wanted: Mapping[str, ResolvedFile], pins: Pins) -> tuple[FetchedFile, ...]:
     """Return the extra files of a container with their pins, sorted by their path in the container."""
-    return tuple(_file(file.url, target, resolved) for target, file in sorted(wanted.items()))
+    return tuple(_file(file.url, target, pins) for target, file in sorted(wanted.items()))
 
 
-def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
-    pinned = resolved.lock.files.get(url) if resolved.lock else None
-    named = hub_file(url)
-    if pinned is None or (named is not None and not weights.is_requested(resolved, named[0], pinned.revision)):
-        return FetchedFile(url, None, target)
-    return FetchedFile(url, pinned.sha256, target, pinned.commit)
+def _file(url: str, target: str, pins: Pins) -> FetchedFile:
+    pinned = pins.files.get(url)
+    return FetchedFile(url, pinned.sha256, target, pinned.commit) if pinned else FetchedFile(url, None, target)
 
 
-def memory_source(resolved: Resolved, path: Path) -> str:
+def memory_source(leaves: Leaves, path: Path) -> str:
     """Return the source of a service's memory figure; `path` is that of the service in the inventory."""
-    leaf = resolved.leaves.get((*path, "memory_gib"))
+    leaf = leaves.get((*path, "memory_gib"))
     return INVENTORY if leaf is None or leaf[1].layer == "inventory" else "the catalog"
 
 

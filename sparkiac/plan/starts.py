@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.lock import LockedModel
     from sparkiac.model.records import StartRecord
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 
 class Starts(NamedTuple):

@@ -5,16 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.memory.budget import HostBudget
-from sparkiac.plan.container import (
-    Checks,
-    Confinement,
-    ContainerCommand,
-    ContainerNetwork,
-    ModelServer,
-    RequiredWeights,
-    Storage,
-)
-from sparkiac.plan.parts import INVENTORY
 from sparkiac.plan.rollout import RolloutPlan
 
 if TYPE_CHECKING:
@@ -22,73 +12,19 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
+    from sparkiac.plan.container import Container
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
-    from sparkiac.plan.contract_units import LoadGuard
-    from sparkiac.plan.dependents import ConfigFile, Dependency, Program
+    from sparkiac.plan.dependents import ConfigFile, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
-    from sparkiac.plan.image import Image
+    from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.parts import (
-        ConfigDocument,
         ModelRepository,
         ModelStore,
         Peer,
         Proof,
-        Secret,
-        UnitTimeouts,
     )
     from sparkiac.plan.turns import PlannedTurn
-    from sparkiac.report import Path
-
-
-class Container(NamedTuple):
-    """One supervised container on one host: a deployment, a node of a group, or a service."""
-
-    kind: str
-    """`deployment` or `service`."""
-    name: str
-    description: str
-    path: Path
-    """Path in the inventory."""
-    image: Image
-    command: ContainerCommand
-    network: ContainerNetwork
-    confinement: Confinement
-    storage: Storage
-    checks: Checks
-    timeouts: UnitTimeouts
-    server: ModelServer = ModelServer()
-    """Model and engine settings; empty for most services."""
-    weights: RequiredWeights = RequiredWeights()
-    secrets: tuple[Secret, ...] = ()
-    """Secrets and their files in the container; the first one is its own API key, if it has one."""
-    dependencies: tuple[Dependency, ...] = ()
-    """Deployments and services that it uses."""
-    memory_bytes: int | None = None
-    """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
-    service, the value in the inventory or in the catalog."""
-    memory_source: str = INVENTORY
-    """Source of the memory figure, for a service."""
-    load_guard: LoadGuard | None = None
-    """What changes on the host while it loads its model."""
-    documents: tuple[ConfigDocument, ...] = ()
-    """Its configuration files, which are generated."""
-
-    @property
-    def unit(self) -> str:
-        """Return the name of its systemd unit, without suffix."""
-        return f"sparkiac-{self.name}"
-
-    @property
-    def entrypoint(self) -> tuple[str, ...]:
-        """Return the entrypoint: that of the image, if it is known, or the one that replaces it."""
-        own = self.command.entrypoint
-        return (self.image.entrypoint or ()) if own is None else own
-
-    @property
-    def argv(self) -> tuple[str, ...]:
-        """Return the full command, including the entrypoint if it is known."""
-        return (*self.entrypoint, *(self.command.words or self.image.command or ()))
 
 
 class HostPlan(NamedTuple):
@@ -180,20 +116,6 @@ class HostPlan(NamedTuple):
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Return everything that can have dependencies."""
         return (*self.containers, *self.programs, *self.config_files)
-
-
-class PlannedBuild(NamedTuple):
-    """A build of an image from source."""
-
-    name: str
-    path: Path
-    """First path in the inventory that uses it."""
-    spec: Mapping[str, Any]
-    """Build specification, with the keys of the inventory: everything that affects the resulting image."""
-    digest: str
-    """Hash of the specification."""
-    base: Image | None
-    """Base image; None if the build runs a program that chooses its own."""
 
 
 class PlannedRetirement(NamedTuple):

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.model.references import hub_file
 from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, StoredModel
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sparkiac.model.lock import LockedModel
+    from sparkiac.model.lock import Lock, LockedFile, LockedModel
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.values import Container
-    from sparkiac.resolve import Resolved
+    from sparkiac.plan.container import Container
 
 
-def pinned(resolved: Resolved) -> dict[str, LockedModel]:
-    """Return the repositories in the lock, without those for which the inventory now requests another revision."""
-    known = resolved.lock.models if resolved.lock else {}
-    return {name: locked for name, locked in known.items() if is_requested(resolved, name, locked.revision)}
+class Pins(NamedTuple):
+    """What the lock pins, without the repositories for which the inventory now requests another revision."""
+
+    models: Mapping[str, LockedModel]
+    """Repository → commit and files."""
+    files: Mapping[str, LockedFile]
+    """URL → hash."""
+
+    def commits(self, names: Iterable[str]) -> dict[str, str]:
+        """Return repository → pinned commit, for those that the lock has."""
+        return {name: self.models[name].commit for name in sorted(names) if name in self.models}
 
 
-def commits(resolved: Resolved, names: Iterable[str]) -> dict[str, str]:
-    """Return repository → pinned commit, for those that the lock has."""
-    known = resolved.lock.models if resolved.lock else {}
-    found = {name: known[name] for name in sorted(names) if name in known}
-    return {name: locked.commit for name, locked in found.items() if is_requested(resolved, name, locked.revision)}
+def pins(lock: Lock | None, requested: Mapping[str, str]) -> Pins:
+    """Return the pins of a lock; `requested` is the revision of each repository for which the inventory names one."""
+    if lock is None:
+        return Pins({}, {})
+    models = {name: each for name, each in lock.models.items() if requested.get(name, each.revision) == each.revision}
+    files = {
+        url: each
+        for url, each in lock.files.items()
+        if (named := hub_file(url)) is None or requested.get(named[0], each.revision) == each.revision
+    }
+    return Pins(models, files)
 
 
 def handle(directory: str) -> str | None:
@@ -77,11 +90,6 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
     """Yield the repositories that a container needs, each with the layout in which its store contains it."""
     yield from ((name, "hub") for name in container.weights.models)
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
-
-
-def is_requested(resolved: Resolved, name: str, revision: str) -> bool:
-    """Return whether the locked revision of a repository is the one that the inventory requests, if it requests one."""
-    return resolved.written.revisions.get(name, revision) == revision
 
 
 def _repository(name: str, locked: LockedModel) -> ModelRepository:

@@ -6,7 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
+from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile
+from sparkiac.plan.contract_units import Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers

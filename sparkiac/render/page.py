@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.dependents import Dependency
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
+    from sparkiac.plan.parts import Dependency
     from sparkiac.render.drawing import Drawing
 
 _DRAWN: Final = 12

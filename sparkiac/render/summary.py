@@ -13,9 +13,10 @@ from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.dependents import ConfigFile, Dependency
+    from sparkiac.plan.dependents import ConfigFile
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.memory_use import DeploymentMemory
+    from sparkiac.plan.parts import Dependency
 
 
 def render(plan: Plan) -> Artifact:

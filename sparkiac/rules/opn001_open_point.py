@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.plan.container import Container
+    from sparkiac.plan.values import HostPlan
 
 RULE: Final = rule(__name__, Severity.ERROR, "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.commands.diagnose.context import Context
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 _VLLM = ("vllm", "aeon-vllm")
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from sparkiac.fleet.diagnosis.lines import Log
     from sparkiac.pipeline import InputFile
-    from sparkiac.plan.values import Container, HostPlan, Plan
+    from sparkiac.plan.container import Container
+    from sparkiac.plan.values import HostPlan, Plan
     from sparkiac.report import Report
 
 

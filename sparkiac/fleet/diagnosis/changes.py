@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.model.symptoms import Remedy
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
     from sparkiac.report import Path, Removal, Scalar
 
 

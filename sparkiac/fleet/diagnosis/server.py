@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sparkiac.fleet.diagnosis.lines import LogLine
     from sparkiac.model.symptoms import Conditions
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 _RELEASE: Final = re.compile(
     r"vLLM API server version ([0-9][\w.+-]{0,60})|LLM engine \(v([0-9][\w.+-]{0,60})\)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 FIRST: Final = "minimal"
 SPECULATION: Final = "speculation"

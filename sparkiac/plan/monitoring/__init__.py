@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, Storage
-from sparkiac.plan.dependents import Dependency
+from sparkiac.plan.container import Checks, Confinement, Container, ContainerCommand, ContainerNetwork, Storage
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
-from sparkiac.plan.parts import BindMount, ConfigDocument, Secret, stated_bytes
+from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, stated_bytes
 from sparkiac.plan.services import http_check
 from sparkiac.plan.settings import memory_source, timeouts
-from sparkiac.plan.values import Container
 from sparkiac.resolve.monitoring import BASE, KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sparkiac.model.monitoring import Alerts, Monitoring
-    from sparkiac.model.resolved import ResolvedHost, ResolvedMonitoringContainer
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.model.monitoring import Alerts, Grafana, Prometheus
+    from sparkiac.model.resolved import ResolvedExporters, ResolvedFleet, ResolvedHost, ResolvedMonitoringContainer
+    from sparkiac.plan.builds import Images
+    from sparkiac.plan.image import Image
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.topology import Route
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
+    from sparkiac.resolve.leaves import Leaves
 
 METRICS: Final = "/var/lib/sparkiac/metrics"
 """Directory on each host for the metrics that `host_metrics` writes."""
@@ -56,94 +56,108 @@ class _Own(NamedTuple):
     secrets: tuple[str, ...] = ()
 
 
-def watch(resolved: Resolved, placed: Mapping[str, Iterable[Container]]) -> Watched:
+class _Site(NamedTuple):
+    """Where the containers run, and what is known about their images."""
+
+    hosts: Mapping[str, ResolvedHost]
+    leaves: Leaves
+    images: Images
+
+    def container(self, on: str, path: Path, values: ResolvedMonitoringContainer, own: _Own) -> Container:
+        """Return a container on a host; `path` is below that of the monitoring in the inventory."""
+        found = _container(path, values, own, self.hosts[on], self.images.find(values.image, host=on))
+        return found._replace(memory_source=memory_source(self.leaves, (BASE, *path)))
+
+
+def watch(
+    inventory: Inventory,
+    fleet: ResolvedFleet,
+    leaves: Leaves,
+    *,
+    images: Images,
+    placed: Mapping[str, Iterable[Container]],
+) -> Watched:
     """Return the monitoring of these containers; empty if there is no Prometheus."""
-    values, written, hosts = resolved.fleet.monitoring, resolved.written.monitoring, resolved.fleet.hosts
+    values, written, site = fleet.monitoring, inventory.monitoring, _Site(fleet.hosts, leaves, images)
     if written.prometheus is None or values.prometheus is None or values.exporters is None:
         return Watched({})
-    found: dict[str, list[Container]] = {name: [] for name in hosts}
-    for name, host in hosts.items():
-        found[name].append(_node_exporter(resolved, name, values.exporters.node))
-        if host.gpu is not None:
-            found[name].append(_gpu_exporter(resolved, name, values.exporters.gpu))
-    on = written.prometheus.hosts
+    hosts, on = fleet.hosts, written.prometheus.hosts
+    found = {name: list(_exporters(site, name, values.exporters)) for name in hosts}
     if values.alertmanager is not None and written.alerts is not None:
-        found[on].append(_alertmanager(resolved, on, values.alertmanager, written.alerts))
+        own = _alertmanager(written.alerts, _listen(values.alertmanager, hosts[on]))
+        found[on].append(site.container(on, ("alertmanager",), values.alertmanager, own))
     recorded = rules(offered(each) for containers in placed.values() for each in containers)
-    server = _prometheus(resolved, on, values.prometheus, ())
+    server = site.container(on, ("prometheus",), values.prometheus, _Own())
     found[on].append(server)
     if values.grafana is not None and written.grafana is not None:
-        way = scraping.reach(server, on, hosts, on=written.grafana.hosts)
-        own = tuple(grafana.files(way.origin or "", frozenset(recorded)))
-        shown = _grafana(resolved, written, values.grafana, own)
-        found[written.grafana.hosts].append(shown._replace(dependencies=(_source(server, on, way),)))
-    everything = {name: (*placed[name], *found[name]) for name in hosts}
-    targets = scraping.targets(everything, hosts, on=on)
-    found[on][found[on].index(server)] = _prometheus(
-        resolved, on, values.prometheus, _prometheus_files(resolved, targets, recorded)
-    )
+        shown = _grafana(site, written.grafana, values.grafana, (server, on), frozenset(recorded))
+        found[written.grafana.hosts].append(shown)
+    targets = scraping.targets({name: (*placed[name], *found[name]) for name in hosts}, hosts, on=on)
+    # Prometheus scrapes itself, so its files are known only when it is placed.
+    words = _prometheus_words(written.prometheus, _listen(values.prometheus, hosts[on]))
+    own = _prometheus(inventory, words, targets, recorded)
+    found[on][found[on].index(server)] = site.container(on, ("prometheus",), values.prometheus, own)
     containers = {name: tuple(each) for name, each in found.items()}
     return Watched(containers, tuple(each for each in targets if each.address is None))
 
 
-def _prometheus_files(
-    resolved: Resolved, targets: tuple[ScrapeTarget, ...], recorded: Mapping[str, str]
-) -> tuple[ConfigDocument, ...]:
-    written = resolved.written
-    sender = next((each.address for each in targets if each.job == "alertmanager"), None)
-    jobs = scraping.jobs(targets, written.monitoring.external)
-    return (
-        ConfigDocument("prometheus.yml", prometheus.configuration(jobs, fleet=written.name, alertmanager=sender)),
-        ConfigDocument("rules.yml", prometheus.rules(recorded)),
-    )
+def _exporters(site: _Site, on: str, values: ResolvedExporters) -> Iterator[Container]:
+    """Yield the exporters of a host."""
+    host = site.hosts[on]
+    yield site.container(on, ("exporters", "node"), values.node, _node_exporter(_listen(values.node, host)))
+    if host.gpu is not None:
+        yield site.container(on, ("exporters", "gpu"), values.gpu, _Own((_listen(values.gpu, host),)))
 
 
 def _prometheus(
-    resolved: Resolved, on: str, values: ResolvedMonitoringContainer, files: tuple[ConfigDocument, ...]
-) -> Container:
-    written = resolved.written.monitoring.prometheus
-    assert written is not None, "it runs"  # noqa: S101
-    host = resolved.fleet.hosts[on]
-    keys = {
-        each.api_key.secret for node in resolved.fleet.deployments.values() for each in node.values() if each.api_key
-    }
-    used = tuple(sorted(key for key in keys if any(f"{scraping.KEY_DIRECTORY}/{key}" in str(each) for each in files)))
-    words = (
+    inventory: Inventory, words: tuple[str, ...], targets: tuple[ScrapeTarget, ...], recorded: Mapping[str, str]
+) -> _Own:
+    sender = next((each.address for each in targets if each.job == "alertmanager"), None)
+    jobs = scraping.jobs(targets, inventory.monitoring.external)
+    files = (
+        ConfigDocument("prometheus.yml", prometheus.configuration(jobs, fleet=inventory.name, alertmanager=sender)),
+        ConfigDocument("rules.yml", prometheus.rules(recorded)),
+    )
+    keys = sorted({each.secret for each in targets if each.secret and each.address is not None})
+    return _configured("prometheus", "/etc/prometheus", words, files, tuple(keys))
+
+
+def _prometheus_words(written: Prometheus, listen: str) -> tuple[str, ...]:
+    return (
         "--config.file=/etc/prometheus/prometheus.yml",
         "--storage.tsdb.path=/prometheus",
         f"--storage.tsdb.retention.time={written.retention}",
-        f"--web.listen-address={_listen(values, host)}",
-    )
-    return _container(
-        resolved, on, ("prometheus",), values, _configured("prometheus", "/etc/prometheus", words, files, used)
+        listen,
     )
 
 
-def _alertmanager(resolved: Resolved, on: str, values: ResolvedMonitoringContainer, alerts: Alerts) -> Container:
+def _alertmanager(alerts: Alerts, listen: str) -> _Own:
     words = (
         "--config.file=/etc/alertmanager/alertmanager.yml",
         "--storage.path=/alertmanager",
-        f"--web.listen-address={_listen(values, resolved.fleet.hosts[on])}",
+        listen,
         "--cluster.listen-address=",
     )
     files = (ConfigDocument("alertmanager.yml", alertmanager.configuration(alerts)),)
-    own = _configured("alertmanager", "/etc/alertmanager", words, files, alertmanager.secrets(alerts))
-    return _container(resolved, on, ("alertmanager",), values, own)
+    return _configured("alertmanager", "/etc/alertmanager", words, files, alertmanager.secrets(alerts))
 
 
 def _grafana(
-    resolved: Resolved,
-    written: Monitoring,
+    site: _Site,
+    written: Grafana,
     values: ResolvedMonitoringContainer,
-    files: tuple[tuple[str, dict[str, object]], ...],
+    prometheus_on: tuple[Container, str],
+    recorded: frozenset[str],
 ) -> Container:
-    assert written.grafana is not None, "it runs"  # noqa: S101
-    secret, host = written.grafana.admin_password.secret, resolved.fleet.hosts[written.grafana.hosts]
-    documents = tuple(ConfigDocument(*each) for each in files)
+    """Return Grafana, which reads from a Prometheus on a host."""
+    at, secret, (server, on) = written.hosts, written.admin_password.secret, prometheus_on
+    way = scraping.reach(server, on, site.hosts, on=at)
+    documents = tuple(ConfigDocument(*each) for each in grafana.files(way.origin or "", recorded))
     own = _configured("grafana", grafana.INSIDE, (), documents, (secret,))
-    address = bind_address(host, values.bind)
+    address = bind_address(site.hosts[at], values.bind)
     env = grafana.environment(address, values.port, f"{scraping.KEY_DIRECTORY}/{secret}")
-    return _container(resolved, written.grafana.hosts, ("grafana",), values, own._replace(env=env))
+    shown = site.container(at, ("grafana",), values, own._replace(env=env))
+    return shown._replace(dependencies=(_source(server, on, way),))
 
 
 def _source(server: Container, on: str, way: Route) -> Dependency:
@@ -152,25 +166,20 @@ def _source(server: Container, on: str, way: Route) -> Dependency:
     return Dependency(path, server.name, server.path, on, server.network.listen, way.origin, way.obstacle)
 
 
-def _node_exporter(resolved: Resolved, on: str, values: ResolvedMonitoringContainer) -> Container:
+def _node_exporter(listen: str) -> _Own:
     words = (
-        f"--web.listen-address={_listen(values, resolved.fleet.hosts[on])}",
+        listen,
         f"--path.rootfs={_ROOT}",
         f"--path.procfs={_ROOT}/proc",
         f"--path.sysfs={_ROOT}/sys",
         f"--collector.textfile.directory={_ROOT}{METRICS}",
     )
-    mounts = (BindMount("/", _ROOT, read_only=True, follows=True),)
-    return _container(resolved, on, ("exporters", "node"), values, _Own(words, mounts=mounts))
-
-
-def _gpu_exporter(resolved: Resolved, on: str, values: ResolvedMonitoringContainer) -> Container:
-    words = (f"--web.listen-address={_listen(values, resolved.fleet.hosts[on])}",)
-    return _container(resolved, on, ("exporters", "gpu"), values, _Own(words))
+    return _Own(words, mounts=(BindMount("/", _ROOT, read_only=True, follows=True),))
 
 
 def _listen(values: ResolvedMonitoringContainer, host: ResolvedHost) -> str:
-    return f"{bind_address(host, values.bind)}:{values.port}"
+    """Return the option of the address that a program of Prometheus listens on."""
+    return f"--web.listen-address={bind_address(host, values.bind)}:{values.port}"
 
 
 def _configured(
@@ -182,8 +191,10 @@ def _configured(
     return _Own(words, mounts=(BindMount(directory, inside, read_only=True),), documents=documents, secrets=secrets)
 
 
-def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitoringContainer, own: _Own) -> Container:
-    name, host = KINDS[path], resolved.fleet.hosts[on]
+def _container(
+    path: Path, values: ResolvedMonitoringContainer, own: _Own, host: ResolvedHost, image: Image
+) -> Container:
+    name = KINDS[path]
     address = bind_address(host, values.bind)
     url = f"http://{_LOOPBACK if address == _EVERY else address}:{values.port}{values.health}"
     data = f"/var/lib/sparkiac/{name}" if values.data else None
@@ -194,7 +205,7 @@ def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitori
         name=name,
         description=_title(name),
         path=(BASE, *path),
-        image=image_of(resolved, values.image, host=on),
+        image=image,
         command=ContainerCommand(own.words, dict(sorted(env.items()))),
         network=ContainerNetwork(listen=(address, values.port), host=True),
         confinement=Confinement(read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user),
@@ -203,7 +214,6 @@ def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitori
         timeouts=timeouts(values.timeouts),
         secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
         memory_bytes=stated_bytes(values.memory_gib),
-        memory_source=memory_source(resolved, (BASE, *path)),
         documents=own.documents,
     )
 

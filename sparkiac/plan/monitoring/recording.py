@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.catalog.metrics import Metric
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
 
 PREFIX: Final = "sparkiac:"
 _BY: Final = "by (host, deployment)"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.monitoring import ExternalEndpoint
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.container import Container
     from sparkiac.report import Path
 
 KEY_DIRECTORY: Final = "/run/secrets"
