@@ -71,23 +71,6 @@ class ContainerNetwork(NamedTuple):
     """How the nodes of its group find out that all start the same version, and that one has ended."""
 
 
-class Confinement(NamedTuple):
-    """What a container may use of its host."""
-
-    read_only: bool
-    """Whether the root file system is read-only."""
-    gpu: bool
-    ipc: str = "private"
-    """`host` or `private`."""
-    shm_size_bytes: int | None = None
-    tmp_size_bytes: int = 1 << 28
-    ulimits: Mapping[str, int] = {}
-    """Limit → value; -1 is unlimited."""
-    devices: tuple[str, ...] = ()
-    user: str | None = None
-    """User in the container, as uid:gid; None is that of the image."""
-
-
 class Storage(NamedTuple):
     """Files and directories of the host in the container."""
 

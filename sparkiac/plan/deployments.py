@@ -16,17 +16,18 @@ from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, facts, health, links, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
+from sparkiac.plan.confinement import confinement
 from sparkiac.plan.container import (
     Checks,
-    Confinement,
     ContainerCommand,
     ContainerNetwork,
     ModelServer,
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.contract_units import load_guard
 from sparkiac.plan.image import AddedNames
-from sparkiac.plan.parts import BindMount, Export, Published, Secret, stated_bytes
+from sparkiac.plan.parts import BindMount, Export, Published, Secret
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import fabric, hosts_of
@@ -102,15 +103,19 @@ def container(resolved: Resolved, *, name: str, host: str, number: int, shared: 
         image=image,
         command=words,
         network=_network(node, part, options, shared=shared),
-        confinement=_confinement(node),
+        confinement=confinement(
+            values.container,
+            gpu=node.host.gpu is not None,
+            devices=links.device_files(node.host, values.env) if node.nccl else (),
+        ),
         storage=Storage(
             mounts=_mounts(node),
             files=settings.files(values.container.files, resolved=resolved),
             cache_key=_cache_key(image, words, weights.commits),
         ),
         checks=_checks(node, part, options),
-        timeouts=settings.timeouts(values.timeouts),
-        load_guard=settings.load_guard(values) if part.loads else None,
+        timeouts=values.timeouts,
+        load_guard=load_guard(values) if part.loads else None,
         server=_server(resolved, node, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
@@ -188,20 +193,6 @@ def _network(node: _DeploymentNode, part: Part, options: Mapping[str, Any], *, s
         opened=(*((part.listen, port) for port in part.ports), *((link.address, port) for port in leads if link)),
         group_ports=links.group_ports(ports, node.host, others, mesh=node.mesh, pairs=pairs),
         link=link,
-    )
-
-
-def _confinement(node: _DeploymentNode) -> Confinement:
-    container_settings = node.values.container
-    limits = container_settings.ulimits or ()
-    return Confinement(
-        read_only=container_settings.read_only,
-        gpu=node.host.gpu is not None,
-        ipc=container_settings.ipc,
-        shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
-        tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
-        ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=() if not node.nccl else links.device_files(node.host, node.values.env),
     )
 
 

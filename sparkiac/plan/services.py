@@ -10,7 +10,8 @@ from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiServ
 from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, ModelServer, Storage
+from sparkiac.plan.confinement import Confinement
+from sparkiac.plan.container import Checks, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.plan.values import Container
@@ -52,7 +53,7 @@ def container(
         ),
         storage=_storage(service, name),
         checks=Checks(_health(service, published), service.health, _SPEECH.get(service.kind)),
-        timeouts=settings.timeouts(service.timeouts),
+        timeouts=service.timeouts,
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,

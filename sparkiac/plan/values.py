@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sparkiac.memory.budget import HostBudget
 from sparkiac.plan.container import (
     Checks,
-    Confinement,
     ContainerCommand,
     ContainerNetwork,
     ModelServer,
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
+    from sparkiac.model.resolved import ResolvedHost, ResolvedTimeouts
+    from sparkiac.plan.confinement import Confinement
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.contract_units import LoadGuard
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         Peer,
         Proof,
         Secret,
-        UnitTimeouts,
     )
     from sparkiac.plan.turns import PlannedTurn
     from sparkiac.report import Path
@@ -56,7 +56,7 @@ class Container(NamedTuple):
     confinement: Confinement
     storage: Storage
     checks: Checks
-    timeouts: UnitTimeouts
+    timeouts: ResolvedTimeouts
     server: ModelServer = ModelServer()
     """Model and engine settings; empty for most services."""
     weights: RequiredWeights = RequiredWeights()
@@ -98,9 +98,8 @@ class HostPlan(NamedTuple):
     address: str
     user: str | None
     ssh_port: int | None
-    platform: str
-    architecture: str
-    driver: str | None
+    values: ResolvedHost
+    """Its values in the inventory and its platform."""
     memory_bytes: int | None
     sysctls: Mapping[str, str]
     containers: tuple[Container, ...]

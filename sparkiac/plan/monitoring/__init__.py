@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, Storage
+from sparkiac.plan.confinement import Confinement
+from sparkiac.plan.container import Checks, ContainerCommand, ContainerNetwork, Storage
 from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
 from sparkiac.plan.parts import BindMount, ConfigDocument, Secret, stated_bytes
 from sparkiac.plan.services import http_check
-from sparkiac.plan.settings import memory_source, timeouts
+from sparkiac.plan.settings import memory_source
 from sparkiac.plan.values import Container
 from sparkiac.resolve.monitoring import BASE, KINDS
 
@@ -200,7 +201,7 @@ def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitori
         confinement=Confinement(read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user),
         storage=Storage(mounts=tuple(sorted((*own.mounts, *kept), key=lambda each: each.target)), data=data),
         checks=Checks(None if values.healthcheck == () else http_check(url), values.health),
-        timeouts=timeouts(values.timeouts),
+        timeouts=values.timeouts,
         secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
         memory_bytes=stated_bytes(values.memory_gib),
         memory_source=memory_source(resolved, (BASE, *path)),
