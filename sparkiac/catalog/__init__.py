@@ -18,7 +18,15 @@ from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.references import DOCKER_HUB, full
-from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles
+from sparkiac.model.tables import (
+    DrafterPair,
+    DrafterTable,
+    Drivers,
+    DriverSeries,
+    Profiles,
+    UnwrittenKeys,
+    UnwrittenTable,
+)
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
@@ -94,6 +102,12 @@ def doubted_drivers() -> tuple[DriverSeries, ...]:
 def standing() -> GeneralNotes:
     """Return the remarks that apply to every recipe."""
     return _shipped("standing.yaml", GeneralNotes)
+
+
+@cache
+def unwritten() -> tuple[UnwrittenKeys, ...]:
+    """Return the keys of an inventory that other tools and Kubernetes do not get."""
+    return _shipped("unwritten.yaml", UnwrittenTable).unwritten
 
 
 @cache

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.exporters import node
 from sparkiac.exporters.node import Exported
+from sparkiac.plan import confinement
 from sparkiac.render import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sparkiac.exporters.node import HostContainer
     from sparkiac.plan import Container
+    from sparkiac.plan.confinement import ContainerOption
 
 _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
 """Ends a script of several commands, which must not be run as a whole."""
@@ -21,7 +23,7 @@ _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >
 def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Paths on the host are those of the inventory."""
     first = nodes[0].container
-    notes = (*node.notes(nodes), *node.weights(first), *node.cache_notes(first))
+    notes = (*node.notes(nodes, "docker-run"), *node.weights(first), *node.cache_notes(first))
     head = node.as_comments((*node.heading(first), *notes))
     keys = "".join(f'export {name}="${{{name}:?must contain the key}}"\n' for name in node.secret_variables(first))
     if len(nodes) == 1:
@@ -43,10 +45,8 @@ def _options(container: Container) -> Iterator[tuple[str, ...]]:
     yield ("--name", container.name)
     yield ("--restart", "unless-stopped")
     yield ("--init",)
-    yield from [("--gpus", "all")] if container.confinement.gpu else []
     yield from _network(container)
-    yield from _memory(container)
-    yield from (("--device", each) for each in container.confinement.devices)
+    yield from _settings(confinement.ACCESS, container)
     yield from (("--volume", f"{m.source}:{m.target}{':ro' if m.read_only else ''}") for m in node.mounts(container))
     if (volume := node.compile_cache(container)) is not None:
         yield ("--volume", ":".join(volume))
@@ -56,7 +56,8 @@ def _options(container: Container) -> Iterator[tuple[str, ...]]:
         yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in check))
         yield ("--health-start-period", f"{container.timeouts.ready_s}s")
     yield ("--stop-timeout", str(container.timeouts.stop_s))
-    yield from _confinement(container)
+    yield from _settings(confinement.LIMITS, container)
+    yield ("--log-opt", "max-size=50m")
 
 
 def _network(container: Container) -> Iterator[tuple[str, ...]]:
@@ -67,19 +68,5 @@ def _network(container: Container) -> Iterator[tuple[str, ...]]:
         yield ("--publish", f"{published.address}:{published.port}:{published.container_port}")
 
 
-def _memory(container: Container) -> Iterator[tuple[str, ...]]:
-    if container.confinement.ipc == "host":
-        yield ("--ipc", "host")
-    elif container.confinement.shm_size_bytes is not None:
-        yield ("--shm-size", str(container.confinement.shm_size_bytes))
-    yield from (("--ulimit", f"{name}={limit}") for name, limit in sorted(container.confinement.ulimits.items()))
-
-
-def _confinement(container: Container) -> Iterator[tuple[str, ...]]:
-    """Yield the limits of every container: no capabilities, no new privileges, a read-only image, a limited log."""
-    yield from [("--read-only",)] if container.confinement.read_only else []
-    yield ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777")  # noqa: S108  in the container
-    yield ("--cap-drop", "ALL")
-    yield ("--security-opt", "no-new-privileges:true")
-    yield ("--pids-limit", "4096")
-    yield ("--log-opt", "max-size=50m")
+def _settings(settings: Iterable[ContainerOption], container: Container) -> Iterator[tuple[str, ...]]:
+    return (words for each in settings if not each.local for words in each.words(container.confinement))

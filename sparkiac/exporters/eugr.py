@@ -21,7 +21,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     if first.server.engine != "vllm":
         message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"
         raise ExportError(message)
-    found = recipe.build(nodes, doubled=True)
+    found = recipe.build(nodes, "eugr", doubled=True)
     model = first.server.model or ""
     notes = [*found.notes, *recipe.fetched(first, first.weights.commits), _CONTAINER]
     data: dict[str, Any] = {

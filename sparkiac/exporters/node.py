@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.model import references
-from sparkiac.plan import BindMount
+from sparkiac.plan import BindMount, unwritten
 from sparkiac.render import escape
 
 if TYPE_CHECKING:
@@ -118,10 +118,10 @@ def health_command(container: Container) -> tuple[str, ...] | None:
     return ("curl", "-fsS", "-m", "4", "-o", "/dev/null", url)
 
 
-def notes(nodes: Sequence[HostContainer]) -> tuple[str, ...]:
-    """Return the notes that apply to every format."""
+def notes(nodes: Sequence[HostContainer], kind: str) -> tuple[str, ...]:
+    """Return the notes that apply to every format, and those on what the format `kind` leaves out."""
     first = nodes[0].container
-    found = []
+    found = [f"not exported: {key}: {why}" for key, why in unwritten.notes(first, kind)]
     if first.image.digest is None:
         found.append("the image is not pinned: `sparkiac lock` resolves its digest")
     elif first.image.build is not None:

@@ -48,8 +48,8 @@ class RecipeDraft(NamedTuple):
     notes: tuple[str, ...]
 
 
-def build(nodes: Sequence[HostContainer], *, doubled: bool) -> RecipeDraft:
-    """Return the recipe of a deployment. Raises ExportError."""
+def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> RecipeDraft:
+    """Return the recipe of a deployment in the format `kind`. Raises ExportError."""
     first = nodes[0].container
     words = _with_network_options(first, node.server_command(first))
     doubled = doubled or any("{{" in word or _NAMED.search(word) for word in words)
@@ -59,7 +59,13 @@ def build(nodes: Sequence[HostContainer], *, doubled: bool) -> RecipeDraft:
     prelude = [f"{_braces(node.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
     return RecipeDraft(
-        first, len(nodes), command, doubled, defaults, _env(first), (*node.notes(nodes), *_not_exported(first, words))
+        first,
+        len(nodes),
+        command,
+        doubled,
+        defaults,
+        _env(first),
+        (*node.notes(nodes, kind), *_not_exported(first, words)),
     )
 
 

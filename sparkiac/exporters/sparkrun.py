@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.exporters import node, recipe
 from sparkiac.exporters.node import Exported, ExportError
+from sparkiac.plan import unwritten
+from sparkiac.plan.confinement import KEYED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.exporters.node import HostContainer
+    from sparkiac.plan.confinement import Confinement, Tree
 
 _RUNTIMES: Final = {"vllm": "vllm", "sglang": "sglang", "llama-cpp": "llama-cpp", "tensorrt-llm": "trtllm"}
 """Engine → runtime of sparkrun."""
@@ -24,7 +28,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     if engine not in _RUNTIMES:
         message = f"sparkrun has no runtime for {first.server.engine}"
         raise ExportError(message)
-    found = recipe.build(nodes, doubled=False)
+    found = recipe.build(nodes, "sparkrun", doubled=False)
     model = first.server.model or ""
     notes = (*found.notes, *recipe.fetched(first, [each for each in first.weights.commits if each != model]))
     runtime = _CLUSTER.get(engine, _RUNTIMES[engine]) if found.nodes > 1 else _RUNTIMES[engine]
@@ -36,7 +40,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
         "min_nodes": found.nodes,
         "max_nodes": found.nodes,
         "container": node.image(first),
-        "executor_config": _executor_config(nodes[0]),
+        "executor_config": _executor_config(first.confinement),
         "metadata": {"description": first.description},
         "defaults": found.defaults,
         "env": found.env,
@@ -45,12 +49,17 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     return Exported(recipe.text(notes, node.heading(first), keys, found.command), notes)
 
 
-def _executor_config(found: HostContainer) -> dict[str, Any]:
-    """Return the container's memory settings that differ from sparkrun's default, the host's IPC namespace."""
-    container = found.container
-    settings = {
-        "ipc": None if container.confinement.ipc == "host" else container.confinement.ipc,
-        "shm_size": None if container.confinement.ipc == "host" else container.confinement.shm_size_bytes,
-        "ulimit": [f"{name}={limit}" for name, limit in sorted(container.confinement.ulimits.items())],
+def _executor_config(found: Confinement) -> dict[str, Tree]:
+    """Return the container's settings that differ from sparkrun's default, the host's IPC namespace."""
+    wanted = {
+        each.docker.replace("-", "_"): each.value(found)
+        for each in KEYED
+        if not unwritten.refuses("sparkrun", ".".join(each.path))
     }
-    return {key: value for key, value in settings.items() if value}
+    wanted["ipc"] = None if found.ipc == "host" else found.ipc
+    lists = {
+        key: [f"{name}={each}" for name, each in value.items()]
+        for key, value in wanted.items()
+        if isinstance(value, Mapping)
+    }
+    return {key: value for key, value in (wanted | lists).items() if value}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.importers import mounts, redaction
 from sparkiac.importers.launch import Note, corrected, lost
-from sparkiac.memory.values import GIB
+from sparkiac.plan.confinement import KEYED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.importers.launch import Launch
     from sparkiac.report import Path
+
+
+_IPC: Final = ("container", "ipc")
+_SHM: Final = ("container", "shm_size_gib")
 
 
 class ImportedValue(NamedTuple):
@@ -53,22 +57,10 @@ class Collector:
     ) -> None:
         """Read the settings of the container itself."""
         launch = self.launch
-        if launch.ipc in {"host", "private"}:
-            self.put(("container", "ipc"), launch.ipc, launch.line, f"--ipc {launch.ipc}")
-        elif launch.ipc is not None:
-            self.lost(launch.line, f"--ipc {launch.ipc}", "--ipc must be host or private")
-        if launch.shm_size_bytes:
-            self._shared_memory(launch.shm_size_bytes)
-        for name, limit in launch.ulimits:
-            if name in {"memlock", "stack", "nofile"}:
-                self.put(("container", "ulimits", name), limit, launch.line, f"--ulimit {name}")
-            else:
-                self.lost(launch.line, f"--ulimit {name}", "only memlock, stack and nofile can be set")
+        self._settings()
         prelude += launch.prelude
         if prelude:
             self.put(("container", "prelude"), prelude, launch.line, "; ".join(map(" ".join, prelude)))
-        for name, seconds in launch.timeouts:
-            self.put(("timeouts", name), seconds, launch.line, name)
         found = mounts.other_mounts(launch, store, path, self.leaves)
         self.notes += found.notes
         for target, (value, line) in found.values.items():
@@ -94,13 +86,15 @@ class Collector:
             if port is not found:
                 self.lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
 
-    def _shared_memory(self, size: int) -> None:
-        if self.launch.ipc == "host":
+    def _settings(self) -> None:
+        stated, line = dict(self.launch.settings), self.launch.line
+        if _SHM in stated and stated.get(_IPC) == "host":
             why = "with the host's IPC namespace the host's /dev/shm is used, so a size has no effect"
-            self.corrected(self.launch.line, "--shm-size", why)
-        else:
-            self.leaves["container", "ipc"] = "private"
-            self.put(("container", "shm_size_gib"), max(round(size / GIB, 6), 0.001), self.launch.line, "--shm-size")
+            self.corrected(line, named(_SHM, stated.pop(_SHM)), why)
+        elif _SHM in stated:
+            self.leaves[_IPC] = "private"
+        for path, value in stated.items():
+            self.put(path, value, line, named(path, value))
 
     def _device(self, device: str) -> None:
         if device.startswith(("/dev/infiniband", "/dev/nvidia", "nvidia.com/gpu")):
@@ -108,6 +102,14 @@ class Collector:
             self.corrected(self.launch.line, f"--device {device}", why)
         else:
             self.lost(self.launch.line, f"--device {device}", "no other device is passed to a container")
+
+
+def named(path: Path, value: object) -> str:
+    """Return the option of `docker run` that states a value of the inventory, or else the key."""
+    setting = next((each for each in KEYED if each.path == path[:2]), None)
+    if setting is None:
+        return str(path[-1])
+    return " ".join((f"--{setting.docker}", *map(str, path[2:]), *([str(value)] if setting.form == "text" else [])))
 
 
 def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:

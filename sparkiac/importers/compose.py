@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.importers import compose_extends, docker_options, docker_values, yamlread
+from sparkiac.importers import compose_extends, docker_options, docker_values, values, yamlread
 from sparkiac.importers.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -23,41 +23,35 @@ from sparkiac.importers.launch import (
     corrected,
     lost,
 )
+from sparkiac.plan.confinement import KEYED, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.importers.yamlread import ForeignContent
+    from sparkiac.plan.confinement import Tree
+    from sparkiac.report import Path
 
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
 _HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
 _VARIABLE: Final = re.compile(
     r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*))?\})"
 )
+_ALIKE: Final = "restart=restart healthcheck=health-cmd logging=log-opt pull_policy=pull platform=platform \
+privileged=privileged cap_add=cap-add"
 _REPLACED: Final = {
-    "restart": docker_options.REPLACED["restart"],
-    "healthcheck": docker_options.REPLACED["health-cmd"],
-    "logging": docker_options.REPLACED["log-opt"],
-    "tmpfs": docker_options.REPLACED["tmpfs"],
-    "pull_policy": docker_options.REPLACED["pull"],
-    "platform": docker_options.REPLACED["platform"],
-    "privileged": docker_options.REPLACED["privileged"],
-    "cap_add": docker_options.REPLACED["privileged"],
-    "cap_drop": docker_options.REPLACED["privileged"],
-    "security_opt": docker_options.REPLACED["privileged"],
+    **{key: docker_options.REPLACED[option] for key, option in values.table(_ALIKE).items()},
     "depends_on": "units start in the order in which services use one another",
     "stop_grace_period": "imported as `timeouts.stop_s`",
     "networks": "containers reach one another by the addresses of their hosts",
     "init": "every container has an init process",
     "expose": "imported only if the port is published",
-    "pids_limit": "every container has the same limit",
+    **{each.compose: each.fixed for each in SETTINGS if not each.key and each.fixed},
 }
-_READ: Final = frozenset(
-    """
-    image container_name command entrypoint environment ports volumes ipc shm_size ulimits network_mode devices gpus
-    runtime deploy stdin_open tty read_only
-    """.split()  # noqa: SIM905  a list of names is easier to read this way
-)
+_READ: Final = {each.compose for each in KEYED} | {
+    *("image", "container_name", "command", "entrypoint", "environment", "ports", "volumes", "network_mode"),
+    *("devices", "gpus", "runtime", "deploy", "stdin_open", "tty"),
+}
 _READ_AT_TOP: Final = frozenset({"services", "version", "name"})
 
 
@@ -114,11 +108,7 @@ class _ComposeService:
             devices=tuple(self._devices()),
             gpus=self._gpus(),
             host_network=self.data.get("network_mode") == "host",
-            ipc=self._text("ipc"),
-            shm_size_bytes=docker_values.size_bytes(self._text("shm_size") or ""),
-            ulimits=tuple(self._limits()),
-            timeouts=tuple(self._times()),
-            read_only=self.data.get("read_only") is True,
+            settings={**self._settings(), **dict(self._times())},
             notes=(*self._other_keys(), *self.notes),
             lines=tuple(line for _, line in command),
         )
@@ -231,22 +221,28 @@ class _ComposeService:
         named = any(str(each).startswith(docker_options.GPU) for _, each in self._list("devices"))
         return named or bool(held) or bool(self.data.get("gpus")) or self.data.get("runtime") == "nvidia"
 
-    def _limits(self) -> Iterator[tuple[str, int]]:
-        value = self.data.get("ulimits")
-        for name, each in value.items() if isinstance(value, dict) else ():
-            soft = each.get("soft") if isinstance(each, dict) else each
-            if isinstance(soft, int) and not isinstance(soft, bool):
-                yield name, soft
-            else:
-                self._lost(self._line("ulimits", name), f"ulimits {name}", "must be a number")
+    def _settings(self) -> dict[Path, Tree]:
+        stated = ((each, text, self._line(each.compose)) for each in KEYED for text in self._texts(each.compose))
+        found, notes = docker_values.settings(stated)
+        self.notes += notes
+        return found
 
-    def _times(self) -> Iterator[tuple[str, int]]:
+    def _texts(self, key: str) -> list[str]:
+        """Return the values of a key as `docker run` writes them; `name=value` for those of a mapping."""
+        value, line = self.data.get(key), self._line(key)
+        if isinstance(value, dict):
+            soft = {name: each.get("soft") if isinstance(each, dict) else each for name, each in value.items()}
+            return [f"{name}={self._expand(each, line)}" for name, each in soft.items()]
+        texts = value if isinstance(value, tuple) else () if value is None else (value,)
+        return [self._expand(each, line) for each in texts]
+
+    def _times(self) -> Iterator[tuple[Path, int]]:
         health = self.data.get("healthcheck")
         begins = health.get("start_period") if isinstance(health, dict) else None
         for name, text in (("stop_s", self._text("stop_grace_period")), ("ready_s", begins)):
             held = docker_values.seconds(str(text or ""))
             if held:
-                yield name, held
+                yield ("timeouts", name), held
 
     def _other_keys(self) -> Iterator[Note]:
         if not self.data:

@@ -46,31 +46,12 @@ def launch(command: ShellCommand) -> Launch | None:
     notes = list(parsed.notes)
     if image is None:
         notes.append(lost(command.line, "docker run", "the image is missing"))
-    found = _Options(dict(command.env), notes)
+    argv, at = words[parsed.end + 1 :], lines[parsed.end + 1 :]
+    found = _Options(Launch(None, command.line, image, None, argv, notes=tuple(notes), lines=at), dict(command.env))
     for option in parsed.options:
         found.apply(option)
-    argv = words[parsed.end + 1 :]
-    return Launch(
-        found.name,
-        command.line,
-        image,
-        found.entrypoint,
-        argv,
-        env=tuple(found.env),
-        volumes=tuple(found.volumes),
-        ports=tuple(found.ports),
-        devices=tuple(found.devices),
-        gpus=found.gpus,
-        host_network=found.network == "host",
-        ipc=found.ipc,
-        shm_size_bytes=found.shm_size_bytes,
-        ulimits=tuple(found.ulimits),
-        timeouts=tuple(found.timeouts),
-        read_only="read-only" in found.flags,
-        notes=tuple(found.notes),
-        lines=lines[parsed.end + 1 :],
-        once="rm" in found.flags and "detach" not in found.flags and not found.ports,
-    )
+    flags = {option.name for option in parsed.options}
+    return found.launch._replace(once="rm" in flags and "detach" not in flags and not found.launch.ports)
 
 
 def program(words: Sequence[str]) -> int:
@@ -95,27 +76,13 @@ def _start(words: tuple[str, ...]) -> int | None:
 
 
 class _Options:
-    """The launch settings that the options of one command line set."""
+    """Puts the options of one command line into a launch."""
 
-    def __init__(self, exported: dict[str, str], notes: list[Note]) -> None:
-        self.exported, self.notes = exported, notes
-        self.name: str | None = None
-        self.entrypoint: tuple[str, ...] | None = None
-        self.env: list[EnvVariable] = []
-        self.volumes: list[Volume] = []
-        self.ports: list[PublishedPort] = []
-        self.devices: list[str] = []
-        self.gpus = False
-        self.network: str | None = None
-        self.ipc: str | None = None
-        self.shm_size_bytes: int | None = None
-        self.ulimits: list[tuple[str, int]] = []
-        self.timeouts: list[tuple[str, int]] = []
-        self.flags: set[str] = set()
+    def __init__(self, launch: Launch, exported: dict[str, str]) -> None:
+        self.launch, self.exported = launch, exported
 
     def apply(self, option: DockerOption) -> None:
         """Apply one option, or note why it is not imported."""
-        self.flags.add(option.name)
         known = self._take(option)
         if REPLACED.get(option.name):
             self._note("corrected", option, REPLACED[option.name])
@@ -126,76 +93,60 @@ class _Options:
 
     def _note(self, kind: str, option: DockerOption, why: str) -> None:
         word = f"--{option.name}" if option.name in docker_options.FLAGS else f"--{option.name} {option.value}"
-        self.notes.append(Note(kind, option.line, redaction.redacted(word), why))
+        self._add(Note(kind, option.line, redaction.redacted(word), why))
 
     def _take(self, option: DockerOption) -> bool:  # noqa: C901, PLR0912  one case for each option
         """Store the value of an option. Return False for an option without a setting."""
-        value = option.value
+        value, launch = option.value, self.launch
         match option.name:
             case "name":
-                self.name = value
+                self.launch = launch._replace(name=value)
             case "entrypoint":
-                self.entrypoint = (value,) if value else ()
+                self.launch = launch._replace(entrypoint=(value,) if value else ())
             case "env":
-                self._env(option)
+                self.launch = launch._replace(env=(*launch.env, self._env(option)))
             case "volume" | "mount" | "publish":
                 self._add(_READERS[option.name](option.value, option.line))
             case "device" if value.startswith(docker_options.GPU):
-                self.gpus = True
+                self.launch = launch._replace(gpus=True)
             case "device":
-                self.devices.append(value)
+                self.launch = launch._replace(devices=(*launch.devices, value))
             case "gpus":
-                self.gpus = value not in {"", "0", "none"}
+                self.launch = launch._replace(gpus=value not in {"", "0", "none"})
             case "runtime":
-                self.gpus = self.gpus or value == "nvidia"
+                self.launch = launch._replace(gpus=launch.gpus or value == "nvidia")
             case "network":
-                self._network(option)
-            case "ipc":
-                self.ipc = value
-            case "shm-size":
-                self._shm_size(option)
-            case "ulimit":
-                self._ulimit(option)
+                self.launch = launch._replace(host_network=value == "host")
+                if value not in {"host", "bridge", "default"}:
+                    self._note("lost", option, "containers reach one another by the addresses of their hosts")
+            case name if name in docker_options.READ:
+                found, notes = docker_values.settings(((docker_options.READ[name], value, option.line),))
+                self.launch = launch._replace(settings={**launch.settings, **found}, notes=(*launch.notes, *notes))
             case "stop-timeout" | "health-start-period":
                 if seconds := docker_values.seconds(value):
-                    self.timeouts.append(("stop_s" if option.name == "stop-timeout" else "ready_s", seconds))
+                    key = ("timeouts", "stop_s" if option.name == "stop-timeout" else "ready_s")
+                    self.launch = launch._replace(settings={**launch.settings, key: seconds})
             case "user":
                 if value not in docker_options.ROOT:
                     self._note("lost", option, "it runs as the user of its image")
             case "env-file":
                 self._note("lost", option, ENV_FILE)
-            case name:
-                return name == "read-only"  # every container is read-only unless its recipe changes that
+            case _:
+                return False
         return True
 
-    def _env(self, option: DockerOption) -> None:
+    def _env(self, option: DockerOption) -> EnvVariable:
         name, equals, value = option.value.partition("=")
         held = value if equals else self.exported.get(name)
         caller = held is not None and variable_name(held) is not None
         passed = caller and held in {f"${name}", f"${{{name}}}"}
-        self.env.append(EnvVariable(name, None if passed else held, option.line))
-
-    def _network(self, option: DockerOption) -> None:
-        self.network = option.value
-        if option.value not in {"host", "bridge", "default"}:
-            self._note("lost", option, "containers reach one another by the addresses of their hosts")
-
-    def _shm_size(self, option: DockerOption) -> None:
-        self.shm_size_bytes = docker_values.size_bytes(option.value)
-        if self.shm_size_bytes is None:
-            self._note("lost", option, "not a size")
-
-    def _ulimit(self, option: DockerOption) -> None:
-        found = docker_values.limit(option.value)
-        if found is None:
-            self._note("lost", option, "not a limit")
-        else:
-            self.ulimits.append(found)
+        return EnvVariable(name, None if passed else held, option.line)
 
     def _add(self, found: Volume | PublishedPort | Note) -> None:
+        launch = self.launch
         if isinstance(found, Volume):
-            self.volumes.append(found)
+            self.launch = launch._replace(volumes=(*launch.volumes, found))
         elif isinstance(found, PublishedPort):
-            self.ports.append(found)
+            self.launch = launch._replace(ports=(*launch.ports, found))
         else:
-            self.notes.append(found)
+            self.launch = launch._replace(notes=(*launch.notes, found))

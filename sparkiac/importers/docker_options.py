@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import values
 from sparkiac.importers.launch import Note, lost
+from sparkiac.plan.confinement import CONFINED, KEYED, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,23 +41,24 @@ a=attach c=cpu-shares d=detach e=env h=hostname i=interactive l=label m=memory p
 u=user v=volume w=workdir
 """
 _SHORT: Final = values.table(_LETTERS)
-_CONFINED: Final = "containers run without capabilities and privileges; they get the GPU without them"
 _PINNED: Final = "the lock pins the image to a digest for this architecture"
 _PROBED: Final = "sparkiac's probe sends requests to the server as clients do"
 _WHY: Final = {
     "detach interactive tty rm sig-proxy init cidfile detach-keys attach quiet help disable-content-trust name": "",
-    "privileged cap-add cap-drop security-opt group-add": _CONFINED,
+    "privileged cap-add group-add": CONFINED,
     "pull platform": _PINNED,
     "health-cmd health-interval health-retries health-timeout health-start-period health-start-interval": _PROBED,
     "no-healthcheck": _PROBED,
-    "tmpfs": "every container has its own /tmp; container.tmp_size_gib limits it",
     "log-driver log-opt": "the journal keeps the log and limits its size",
-    "pids-limit oom-score-adj": "every container has the same limit",
     "restart": "systemd supervises the container and restarts it on failure",
 }
-REPLACED: Final = {name: why for names, why in _WHY.items() for name in names.split()}
+REPLACED: Final = {
+    **{name: why for names, why in _WHY.items() for name in names.split()},
+    **{each.docker: each.fixed for each in SETTINGS if not each.key and each.fixed},
+}
 """Option → what sparkiac does instead. Empty if the report need not mention the option."""
-
+READ: Final = {each.docker: each for each in KEYED}
+"""Option → setting that the inventory has."""
 
 ROOT: Final = frozenset({"0", "root", "0:0", "root:root"})
 """Users that mean root; server images run as root anyway."""
@@ -103,8 +105,9 @@ def _long(word: str, following: Sequence[str], line: int, options: list[DockerOp
     name, equals, value = word.partition("=")
     name = _ALIASES.get(name, name)
     if name in FLAGS:
-        if value.lower() not in {"false", "0", "f"}:
-            options.append(DockerOption(name, "true", line))
+        is_set = value.lower() not in {"false", "0", "f"}
+        if is_set or name in READ:
+            options.append(DockerOption(name, "true" if is_set else "false", line))
         return 0
     if name not in VALUED:
         notes.append(lost(line, f"--{name}", "docker run of Docker 28 has no such option"))

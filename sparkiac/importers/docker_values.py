@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import values
-from sparkiac.importers.launch import Note, PublishedPort, Volume, lost
+from sparkiac.importers.launch import Note, PublishedPort, Volume, corrected, lost
+from sparkiac.memory.values import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sparkiac.plan.confinement import ContainerOption, Tree
+    from sparkiac.report import Path
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -73,6 +80,43 @@ def limit(text: str) -> tuple[str, int] | None:
     """Read `memlock=-1` or `memlock=-1:-1` and return the soft limit."""
     found = _LIMIT.fullmatch(text.strip())
     return (found[1], int(found[2])) if found else None
+
+
+def settings(stated: Iterable[tuple[ContainerOption, str, int]]) -> tuple[dict[Path, Tree], list[Note]]:
+    """Read settings with their texts and lines: path in the inventory → value, and notes on texts without a value."""
+    values: dict[Path, Tree] = {}
+    notes: list[Note] = []
+    for setting, text, line in stated:
+        what, found = f"--{setting.docker} {text}", _READERS[setting.form](text)
+        if isinstance(found, tuple):
+            values[*setting.path, found[0]] = found[1]
+        elif found is not None:
+            values[setting.path] = found
+        else:
+            why = setting.fixed or f"not a {setting.form.removesuffix('s')}"
+            notes.append(corrected(line, what, why) if setting.fixed else lost(line, what, why))
+    return values, notes
+
+
+def _gib(text: str) -> float | None:
+    size = size_bytes(text)
+    return max(round(size / GIB, 6), 0.001) if size else None
+
+
+def _tmpfs(text: str) -> float | None:
+    """Read the size of a mount of /tmp: `/tmp:rw,size=1g`."""
+    target, _, options = text.partition(":")
+    sizes = [each.removeprefix("size=") for each in options.split(",") if each.startswith("size=")]
+    return _gib(sizes[-1]) if sizes and target == "/tmp" else None  # noqa: S108  compared
+
+
+_READERS: Final[Mapping[str, Callable[[str], str | float | tuple[str, int] | None]]] = {
+    "text": str,
+    "switch": lambda text: text == "true",
+    "size": _gib,
+    "limits": limit,
+    "tmpfs": _tmpfs,
+}
 
 
 def _without_slash(path: str) -> str:

@@ -69,7 +69,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
         env=(*recipe.variables(file, "env", exported=True), *started.env),
         gpus=True,
         host_network=True,
-        ipc="host",
+        settings={("container", "ipc"): "host"},
         model=model,
         nodes=_nodes(file, started.argv, solo=solo, cluster=cluster),
         description=file.text("description"),

@@ -18,10 +18,14 @@ from sparkiac.importers.launch import (
     corrected,
     lost,
 )
+from sparkiac.plan.confinement import KEYED
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sparkiac.plan.confinement import Tree
+    from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"\s*[\[{]")
 _SET_BY_IMAGES: Final = re.compile(
@@ -33,6 +37,9 @@ _SET_BY_IMAGES: Final = re.compile(
 
 
 _MAX_VARIABLES: Final = 1000
+_IPC: Final = {"shareable": "private"}
+_OF_DOCKER: Final = {"ShmSize": (64 << 20,)}
+"""Key → values that Docker sets by default."""
 
 
 def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have the same signature
@@ -87,12 +94,7 @@ class _InspectedContainer:
             devices=tuple(self._devices()),
             gpus=bool(self.host.get("DeviceRequests")) or self.host.get("Runtime") == "nvidia",
             host_network=self.host.get("NetworkMode") == "host",
-            ipc={"host": "host", "private": "private", "shareable": "private"}.get(
-                _text(self.host.get("IpcMode")) or ""
-            ),
-            shm_size_bytes=self._shared_memory(),
-            read_only=self.host.get("ReadonlyRootfs") is True,
-            ulimits=tuple(self._limits()),
+            settings=self._settings(),
             notes=tuple(self.notes),
             lines=tuple(self._line_of(json.dumps(word)) for word in argv),
         )
@@ -149,16 +151,24 @@ class _InspectedContainer:
             if path:
                 yield path
 
-    def _limits(self) -> Iterator[tuple[str, int]]:
-        for limit in _items(self.host.get("Ulimits")):
-            name, soft = _text(limit.get("Name")), limit.get("Soft")
-            if name and isinstance(soft, int) and not isinstance(soft, bool):
-                yield name, soft
+    def _settings(self) -> dict[Path, Tree]:
+        stated = ((each, text) for each in KEYED for text in _words(self._texts(each.inspected)))
+        found, notes = docker_values.settings(
+            (each, text, self._line_of(f'"{each.inspected}"')) for each, text in stated
+        )
+        self.notes += notes
+        return found
 
-    def _shared_memory(self) -> int | None:
-        """Return the size of /dev/shm, or None if it is Docker's default."""
-        size = self.host.get("ShmSize")
-        return size if isinstance(size, int) and size not in {0, 64 << 20} and size < 1 << 50 else None
+    def _texts(self, key: str) -> list[str]:
+        """Return the values of a key as `docker run` writes them, without Docker's defaults."""
+        value = self.host.get(key)
+        if value in _OF_DOCKER.get(key, ()) or not value:
+            return []
+        if isinstance(value, dict):
+            return [f"{name}:{each}" for name, each in value.items()]
+        if isinstance(value, list):
+            return [f"{each.get('Name')}={each.get('Soft')}" for each in _items(value)]
+        return ["true" if value is True else _IPC.get(str(value), str(value))]
 
     def _other_settings(self) -> None:
         options = {
@@ -171,20 +181,15 @@ class _InspectedContainer:
         for option, value in options.items():
             if value:
                 self.notes.append(corrected(self.line, f"--{option}", docker_options.REPLACED[option]))
-        for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Tmpfs", "Links", "VolumesFrom"):
+        for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Links", "VolumesFrom"):
             if self.host.get(key):
                 self.notes.append(lost(self._line_of(f'"{key}"'), key, NO_SETTING))
         user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
         if user and user not in {"root", "0"}:
             self.notes.append(lost(self._line_of('"User"'), "User", "it runs as the user of its image"))
         if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
-            self.notes.append(
-                lost(
-                    self._line_of('"WorkingDir"'),
-                    "WorkingDir",
-                    "the container starts in the directory set by its image",
-                )
-            )
+            why = "the container starts in the directory set by its image"
+            self.notes.append(lost(self._line_of('"WorkingDir"'), "WorkingDir", why))
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -201,10 +206,5 @@ def _text(value: object) -> str | None:
 
 def _words(value: object) -> tuple[str, ...]:
     """Return a list of words; a single text is a list of one."""
-    if isinstance(value, str):
-        return (value,)
-    return (
-        tuple(each for each in value if isinstance(each, str) and not FORBIDDEN.search(each))
-        if isinstance(value, list)
-        else ()
-    )
+    held = value if isinstance(value, list) else [value]
+    return tuple(each for each in held if isinstance(each, str) and FORBIDDEN.search(each) is None)

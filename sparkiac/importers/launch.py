@@ -8,7 +8,10 @@ from sparkiac.importers import redaction
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from sparkiac.plan.confinement import Tree
+    from sparkiac.report import Path
 
 NO_SETTING: Final = "an inventory has no setting for this"
 ENV_FILE: Final = "the variables of an env file are not imported: write them under `env`, without secrets"
@@ -110,10 +113,9 @@ class Launch(NamedTuple):
     devices: tuple[str, ...] = ()
     gpus: bool = False
     host_network: bool = False
-    ipc: str | None = None
-    shm_size_bytes: int | None = None
-    ulimits: tuple[tuple[str, int], ...] = ()
-    """Name and soft limit: memlock, -1."""
+    settings: Mapping[Path, Tree] = {}
+    """Settings of the container and its unit that it states: path in the inventory, such as ("container", "ipc"), and
+    value."""
     model: str | None = None
     """Model, if the format names it outside the command."""
     revision: str | None = None
@@ -121,14 +123,10 @@ class Launch(NamedTuple):
     nodes: int = 1
     """Number of machines."""
     description: str | None = None
-    timeouts: tuple[tuple[str, int], ...] = ()
-    """ready_s, stop_s and restart_delay_s, as far as the format has them."""
     notes: tuple[Note, ...] = ()
     """What the importer corrected or lost."""
     lines: tuple[int, ...] = ()
     """Line of each word of `argv`; if empty, all are on the launch's line."""
-    read_only: bool = False
-    """Whether the root file system is read-only."""
     once: bool = False
     """Whether the container ends by itself: a test or a download."""
     inside: str | None = None

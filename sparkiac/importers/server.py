@@ -146,11 +146,8 @@ class _ServerConverter(Collector):
         if re.fullmatch(forms.IMAGE, image):
             self.items.append(ImportedValue(self.launch.line, redaction.redacted(image), ("image",)))
             return
-        self.lost(
-            self.launch.line,
-            f"image {image}",
-            values.CALLERS_VALUE if values.is_unknown(image) else "not an image reference",
-        )
+        why = values.CALLERS_VALUE if values.is_unknown(image) else "not an image reference"
+        self.lost(self.launch.line, f"image {image}", why)
         self.launch = self.launch._replace(image=None)
 
     def _handle(self, target: str | None) -> str | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.engines import ollama
 from sparkiac.importers import redaction, serving, values
-from sparkiac.importers.collector import Collector, nested
+from sparkiac.importers.collector import Collector, named, nested
 from sparkiac.model import forms
+from sparkiac.plan import unwritten
 
 if TYPE_CHECKING:
     from sparkiac.importers.collector import ImportedValue
@@ -77,7 +78,7 @@ class _ServiceConverter(Collector):
             self._volume(volume)
         if launch.gpus and not (self.known and self.known.gpu):
             self.put(("gpu",), True, launch.line, "--gpus")  # noqa: FBT003  a value of the inventory
-        if self.kind == "container" and not launch.read_only:
+        if self.kind == "container" and launch.settings.get(("container", "read_only")) is not True:
             self.put(("read_only",), False, launch.line, "a writable file system")  # noqa: FBT003  a value
         self._weights()
         self._unsupported()
@@ -171,7 +172,7 @@ class _ServiceConverter(Collector):
             self.lost(launch.line, "--network host", "a service publishes one port: set `port`")
         for device in launch.devices:
             self.lost(launch.line, f"--device {device}", "services get no devices")
-        for name, _ in launch.ulimits:
-            self.lost(launch.line, f"--ulimit {name}", "a service has the limits of its host")
-        if launch.ipc == "host" or launch.shm_size_bytes:
-            self.lost(launch.line, "--ipc, --shm-size", "a service has its own IPC namespace and /dev/shm")
+        refused = unwritten.reasons("service")
+        for path, value in launch.settings.items():
+            if (why := refused.get(f"{path[0]}.{path[1]}")) is not None and value != "private":
+                self.lost(launch.line, named(path, value), why)

@@ -8,12 +8,15 @@ from sparkiac.importers import docker_options, docker_values
 from sparkiac.importers.launch import Note
 from sparkiac.importers.recipe_file import summary
 from sparkiac.importers.shell_words import split
+from sparkiac.plan.confinement import KEYED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.importers.launch import Launch
     from sparkiac.importers.recipe_file import RecipeFile
+    from sparkiac.plan.confinement import Tree
+    from sparkiac.report import Path
 
 _HOOKS: Final = {
     "pre_exec": "runs in every container before the server; build it into the image instead",
@@ -42,6 +45,8 @@ _BLOCKS: Final = {
 _ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; sparkiac reads the sizes from the model"
 _OPTION: Final = "an inventory cannot set this container option"
 _DEFAULTS: Final = {"gpus": "all", "network": "host"}
+_SETTINGS: Final = {each.docker.replace("-", "_"): each for each in KEYED}
+"""Key of `executor_config` → setting."""
 _DOCKER: Final = "docker"
 
 
@@ -51,7 +56,9 @@ def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
     if executor not in {None, _DOCKER}:
         file.lost(file.line("executor"), f"executor: {executor}", "sparkiac starts containers with docker compose")
     values = {key: _words(value) for key, value in file.mapping("executor_config").items() if value is not None}
+    stated: dict[Path, Tree] = {("container", "ipc"): "host"}
     for key, words in values.items():
+        stated |= _stated(key, words)[0]
         if not _is_understood(key, words):
             kind, why = _option(key.replace("_", "-"), words)
             line = file.line("executor_config", key)
@@ -60,9 +67,7 @@ def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
         entrypoint=split(" ".join(values.get("entrypoint", ()))),
         gpus=True,
         host_network=values.get("network", ["host"]) == ["host"],
-        ipc=" ".join(values.get("ipc", ["host"])),
-        shm_size_bytes=docker_values.size_bytes(" ".join(values.get("shm_size", ()))),
-        ulimits=tuple(filter(None, map(docker_values.limit, values.get("ulimit", ())))),
+        settings=stated,
         devices=tuple(values.get("devices", ())),
     )
 
@@ -71,16 +76,18 @@ def _words(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
 
 
+def _stated(key: str, words: list[str]) -> tuple[dict[Path, Tree], list[Note]]:
+    return docker_values.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
+
+
 def _is_understood(key: str, words: list[str]) -> bool:
     match key:
         case "gpus" | "network":
             return words == [_DEFAULTS[key]]
-        case "shm_size":
-            return docker_values.size_bytes(" ".join(words)) is not None
-        case "ulimit":
-            return all(docker_values.limit(word) for word in words)
+        case _ if key in _SETTINGS:
+            return not _stated(key, words)[1]
         case _:
-            return key in {"entrypoint", "ipc", "restart_policy", "devices"}
+            return key in {"entrypoint", "restart_policy", "devices"}
 
 
 def _option(name: str, words: list[str]) -> tuple[str, str]:

@@ -27,6 +27,8 @@ from sparkiac.importers.shell_words import ShellCommand, script
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.report import Path
+
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
 _STARTS: Final = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\[([A-Za-z-]+)\]")
@@ -116,14 +118,14 @@ def _launch(unit: list[_Setting], name: str) -> Launch | None:
     launch = _of_command(command) if command else None
     if launch is None:
         return None
-    times = tuple(_times(unit, notes))
+    times = dict(_times(unit, notes))
     _note_others(unit, notes)
     title = next((each.value for each in unit if each.key == "Description"), None)
     own = name.rpartition("/")[2].removesuffix(".service") if name.endswith(".service") else None
     return launch._replace(
         name=launch.name or own,
         description=redaction.redacted(title) if title else None,
-        timeouts=(*launch.timeouts, *times),
+        settings={**launch.settings, **times},
         notes=(*notes, *launch.notes),
         once=False,
     )
@@ -205,12 +207,12 @@ def _variables(setting: _Setting) -> Iterator[EnvVariable]:
             yield EnvVariable(name, value, line)
 
 
-def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[str, int]]:
+def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[Path, int]]:
     for setting in unit:
         key = _TIMES.get(setting.key)
         seconds = docker_values.seconds(setting.value) if key else None
         if key and seconds:
-            yield key, seconds
+            yield ("timeouts", key), seconds
         elif key:
             why = "it has no time limit; the recipe sets one"
             notes.append(corrected(setting.line, f"{setting.key}={setting.value}", why))

@@ -153,7 +153,7 @@ def _uses(plan: Plan, resolved: Resolved) -> Iterator[_PinUse]:
 def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _PinUse:
     tag = re.search(r"[:@].*", image.reference.rpartition("/")[2])
     source = image.repository + (tag[0] if tag else "")
-    return _PinUse("image", image.reference, user, path, leaf, source=source, architecture=host.architecture)
+    return _PinUse("image", image.reference, user, path, leaf, source=source, architecture=host.values.architecture)
 
 
 def _base(build: PlannedBuild, plan: Plan) -> Iterator[_PinUse]:

@@ -1,4 +1,4 @@
-"""Tables of the catalog: drafters, driver series and profiles of rules."""
+"""Tables of the catalog: drafters, driver series, profiles of rules, and keys that targets do not get."""
 
 from typing import Annotated, Literal
 
@@ -82,3 +82,21 @@ class Profiles(Model):
     def floors(self) -> dict[str, Severity]:
         """The lowest severity of each profile, smallest profile first."""
         return {name: Severity[profile.severity.upper()] for name, profile in self.profiles.items()}
+
+
+class UnwrittenKeys(Model):
+    """Keys of an inventory that some targets do not get."""
+
+    keys: tuple[Line, ...]
+    """Paths below a deployment, or below `hosts` without the name of the host."""
+    targets: tuple[Literal["docker-run", "compose", "eugr", "sparkrun", "kubernetes", "service"], ...]
+    """Formats of `sparkiac export`, Kubernetes, and services of the inventory."""
+    why: Line
+    """Reason, which exports and notes show."""
+
+
+class UnwrittenTable(Model):
+    """Content of unwritten.yaml."""
+
+    unwritten: tuple[UnwrittenKeys, ...]
+    """All such keys."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sparkiac.model.catalog import Measurement
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
+    from sparkiac.model.resolved import ResolvedTimeouts
+    from sparkiac.plan.confinement import Confinement
     from sparkiac.plan.contract import FabricLookup, GroupPorts
     from sparkiac.plan.contract_units import LoadGuard
     from sparkiac.plan.image import Image
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
         Published,
         Secret,
         SupersededEntry,
-        UnitTimeouts,
     )
     from sparkiac.report import Path
 
@@ -84,23 +85,6 @@ class ContainerNetwork(NamedTuple):
     """The same ports with the addresses of those nodes; None if nothing can be filtered."""
     link: GroupLink | None = None
     """How the nodes of its group find out that all start the same version, and that one has ended."""
-
-
-class Confinement(NamedTuple):
-    """What a container may use of its host."""
-
-    read_only: bool
-    """Whether the root file system is read-only."""
-    gpu: bool
-    ipc: str = "private"
-    """`host` or `private`."""
-    shm_size_bytes: int | None = None
-    tmp_size_bytes: int = 1 << 28
-    ulimits: Mapping[str, int] = {}
-    """Limit → value; -1 is unlimited."""
-    devices: tuple[str, ...] = ()
-    user: str | None = None
-    """User in the container, as uid:gid; None is that of the image."""
 
 
 class Storage(NamedTuple):
@@ -199,7 +183,7 @@ class Container(NamedTuple):
     confinement: Confinement
     storage: Storage
     checks: Checks
-    timeouts: UnitTimeouts
+    timeouts: ResolvedTimeouts
     server: ModelServer = ModelServer()
     """Model and engine settings; empty for most services."""
     weights: RequiredWeights = RequiredWeights()

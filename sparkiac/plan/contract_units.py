@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.model.resolved import ResolvedDeployment
+
 
 class Sysctl(NamedTuple):
     """A kernel setting."""
@@ -84,6 +86,23 @@ class LoadGuard(NamedTuple):
     sysctls: tuple[Sysctl, ...]
     for_s: int
     """Seconds after which everything is undone even if nothing else does so."""
+
+
+def load_guard(values: ResolvedDeployment) -> LoadGuard | None:
+    """Return what changes on the host while the deployment loads its model; None if nothing does."""
+    wanted, ready_s = values.load_memory, values.timeouts.ready_s
+    if wanted is None:
+        return None
+    sysctls = {key: str(value) for key, value in (wanted.sysctl or {}).items() if value is not None}
+    return LoadGuard(
+        drop_every_s=wanted.drop_caches_every_s,
+        drop_for_s=wanted.drop_caches_for_s or ready_s,
+        read_ahead_kib=wanted.read_ahead_kib,
+        read_ahead_for_s=wanted.read_ahead_for_s or ready_s,
+        store=values.model_store,
+        sysctls=tuple(Sysctl(key, value) for key, value in sorted(sysctls.items())),
+        for_s=ready_s,
+    )
 
 
 class GroupNode(NamedTuple):

@@ -10,7 +10,8 @@ from sparkiac.plan.parts import INVENTORY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.parts import Dependency, Export, Secret, UnitTimeouts
+    from sparkiac.model.resolved import ResolvedTimeouts
+    from sparkiac.plan.parts import Dependency, Export, Secret
     from sparkiac.report import Path
 
 
@@ -36,7 +37,7 @@ class Program(NamedTuple):
     health_path: str
     server: ModelServer
     """Model names that it serves."""
-    timeouts: UnitTimeouts
+    timeouts: ResolvedTimeouts
     dependencies: tuple[Dependency, ...]
     memory_bytes: int | None = None
     """Memory that it uses, from the inventory."""

@@ -15,9 +15,9 @@ from sparkiac.model.platform import is_discrete
 from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, facts, health, links, settings
 from sparkiac.plan.addresses import bind_address
+from sparkiac.plan.confinement import confinement
 from sparkiac.plan.container import (
     Checks,
-    Confinement,
     Container,
     ContainerCommand,
     ContainerNetwork,
@@ -25,8 +25,9 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.contract_units import load_guard
 from sparkiac.plan.image import AddedNames
-from sparkiac.plan.parts import BindMount, Export, Published, Secret, stated_bytes
+from sparkiac.plan.parts import BindMount, Export, Published, Secret
 from sparkiac.plan.weights import handle
 from sparkiac.resolve import fabric, hosts_of
 
@@ -102,15 +103,19 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         image=image,
         command=words,
         network=_network(node, part, options),
-        confinement=_confinement(node),
+        confinement=confinement(
+            values.container,
+            gpu=node.host.gpu is not None,
+            devices=links.device_files(node.host, values.env) if node.nccl else (),
+        ),
         storage=Storage(
             mounts=_mounts(node),
             files=settings.files(values.container.files, pins),
             cache_key=_cache_key(image, words, weights.commits),
         ),
         checks=_checks(node, part, options),
-        timeouts=settings.timeouts(values.timeouts),
-        load_guard=settings.load_guard(values) if part.loads else None,
+        timeouts=values.timeouts,
+        load_guard=load_guard(values) if part.loads else None,
         server=_server(node, recipe, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
@@ -187,20 +192,6 @@ def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Co
         opened=(*((part.listen, port) for port in part.ports), *((link.address, port) for port in leads if link)),
         group_ports=links.group_ports(ports, node.host, others, mesh=node.mesh, pairs=pairs),
         link=link,
-    )
-
-
-def _confinement(node: DeploymentNode) -> Confinement:
-    container_settings = node.values.container
-    limits = container_settings.ulimits or ()
-    return Confinement(
-        read_only=container_settings.read_only,
-        gpu=node.host.gpu is not None,
-        ipc=container_settings.ipc,
-        shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
-        tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
-        ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=() if not node.nccl else links.device_files(node.host, node.values.env),
     )
 
 

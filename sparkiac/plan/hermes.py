@@ -12,7 +12,6 @@ from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.container import ModelServer
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.parts import Export, Secret, stated_bytes
-from sparkiac.plan.settings import timeouts
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
@@ -52,7 +51,7 @@ def program(
         server=ModelServer(served=service.served_names),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
-        timeouts=timeouts(service.timeouts),
+        timeouts=service.timeouts,
     )
 
 

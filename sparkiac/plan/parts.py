@@ -109,20 +109,6 @@ class SupersededEntry(NamedTuple):
     instead: str | None
 
 
-class UnitTimeouts(NamedTuple):
-    """Timeouts of a unit, in seconds."""
-
-    ready_s: int
-    """Maximum time from start to the first answer."""
-    stop_s: int
-    restart_delay_s: int
-    """Delay before the first restart; later delays are longer."""
-    drain_s: int
-    """Maximum time for running requests to end before an apply stops the unit."""
-    answer_s: int
-    """Maximum time of the known answer in an apply."""
-
-
 class Health(NamedTuple):
     """Docker health check of a container."""
 

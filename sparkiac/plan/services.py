@@ -9,15 +9,8 @@ from sparkiac.engines import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
 from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.container import (
-    Checks,
-    Confinement,
-    Container,
-    ContainerCommand,
-    ContainerNetwork,
-    ModelServer,
-    Storage,
-)
+from sparkiac.plan.confinement import Confinement
+from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
 from sparkiac.plan.topology import GATEWAY_ENTRY
 
@@ -57,7 +50,7 @@ def container(
         ),
         storage=_storage(service, name),
         checks=Checks(_health(service, published), service.health, _SPEECH.get(service.kind)),
-        timeouts=settings.timeouts(service.timeouts),
+        timeouts=service.timeouts,
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,

@@ -1,16 +1,15 @@
-"""Settings that deployments and services share: mounts, extra files and timeouts."""
+"""Settings that deployments and services share: mounts and extra files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.contract_units import LoadGuard, Sysctl
-from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile, UnitTimeouts
+from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile, ResolvedTimeouts
+    from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile
     from sparkiac.model.settings import Mount as Mounted
     from sparkiac.plan.weights import Pins
     from sparkiac.report import Path
@@ -50,25 +49,3 @@ def memory_source(leaves: Leaves, path: Path) -> str:
     """Return the source of a service's memory figure; `path` is that of the service in the inventory."""
     leaf = leaves.get((*path, "memory_gib"))
     return INVENTORY if leaf is None or leaf[1].layer == "inventory" else "the catalog"
-
-
-def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:
-    """Return the timeouts of a unit."""
-    return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s, wanted.drain_s, wanted.answer_s)
-
-
-def load_guard(values: ResolvedDeployment) -> LoadGuard | None:
-    """Return what changes on the host while the deployment loads its model; None if nothing does."""
-    wanted, ready_s = values.load_memory, values.timeouts.ready_s
-    if wanted is None:
-        return None
-    sysctls = {key: str(value) for key, value in (wanted.sysctl or {}).items() if value is not None}
-    return LoadGuard(
-        drop_every_s=wanted.drop_caches_every_s,
-        drop_for_s=wanted.drop_caches_for_s or ready_s,
-        read_ahead_kib=wanted.read_ahead_kib,
-        read_ahead_for_s=wanted.read_ahead_for_s or ready_s,
-        store=values.model_store,
-        sysctls=tuple(Sysctl(key, value) for key, value in sorted(sysctls.items())),
-        for_s=ready_s,
-    )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.dependents import ConfigFile, Program
@@ -34,9 +35,8 @@ class HostPlan(NamedTuple):
     address: str
     user: str | None
     ssh_port: int | None
-    platform: str
-    architecture: str
-    driver: str | None
+    values: ResolvedHost
+    """Its values in the inventory and its platform."""
     memory_bytes: int | None
     sysctls: Mapping[str, str]
     containers: tuple[Container, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import CACHE
-from sparkiac.plan import BindMount
+from sparkiac.plan import BindMount, confinement
 from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
 
@@ -46,20 +46,17 @@ def _service(container: Container) -> dict[str, Any]:
         "environment": dict(container.command.env),
         "volumes": _volumes(container),
         "secrets": [{"source": secret.name, "target": secret.target} for secret in container.secrets],
-        "ports": _ports(container),
+        "ports": ports(container),
         "network_mode": "host" if container.network.host else None,
         "networks": {shared: {"aliases": [container.name]}} if shared else None,
         "extra_hosts": list(container.network.extra_hosts),
+        **confinement.compose(confinement.ACCESS, container.confinement),
         "ipc": "host" if container.confinement.ipc == "host" else None,
-        "shm_size": None if container.confinement.ipc == "host" else container.confinement.shm_size_bytes,
-        "ulimits": dict(sorted(container.confinement.ulimits.items())),
-        "devices": list(container.confinement.devices),
-        "deploy": _gpu() if container.confinement.gpu else None,
         "healthcheck": _healthcheck(container.checks.health, container.timeouts.ready_s)
         if container.checks.health
         else None,
         "stop_grace_period": f"{grace_s(container.timeouts.stop_s)}s",
-        **_confinement(container),
+        **confinement.compose(confinement.LIMITS, container.confinement),
         "logging": {"driver": "json-file", "options": {"max-size": "50m", "max-file": "5"}},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}
@@ -114,14 +111,15 @@ def grace_s(stop_s: int) -> int:
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
     extra = [BindMount(file.path, file.target, read_only=True) for file in container.storage.files]
-    volumes = [_bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
+    volumes = [bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
     cache = cache_path(container)
     if cache is not None:
         volumes.append({"type": "bind", "source": cache, "target": CACHE, "bind": {"create_host_path": False}})
     return volumes
 
 
-def _bind(mount: BindMount) -> dict[str, Any]:
+def bind(mount: BindMount) -> dict[str, Any]:
+    """Return the mount of a path that must exist."""
     volume: dict[str, Any] = {"type": "bind", "source": mount.source, "target": mount.target}
     if mount.read_only:
         volume["read_only"] = True
@@ -129,7 +127,8 @@ def _bind(mount: BindMount) -> dict[str, Any]:
     return volume | {"bind": {"create_host_path": False, **propagation}}
 
 
-def _ports(container: Container) -> list[dict[str, Any]]:
+def ports(container: Container) -> list[dict[str, Any]]:
+    """Return the published port."""
     published = container.network.published
     if published is None:
         return []
@@ -143,11 +142,6 @@ def _ports(container: Container) -> list[dict[str, Any]]:
     ]
 
 
-def _gpu() -> dict[str, Any]:
-    device = {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
-    return {"resources": {"reservations": {"devices": [device]}}}
-
-
 def _healthcheck(health: Health, ready_s: int) -> dict[str, Any]:
     return {
         "test": list(health.command),
@@ -156,18 +150,4 @@ def _healthcheck(health: Health, ready_s: int) -> dict[str, Any]:
         "retries": RETRIES,
         "start_period": f"{ready_s}s",
         "start_interval": f"{START_INTERVAL_S}s",
-    }
-
-
-def _confinement(container: Container) -> dict[str, Any]:
-    """Return the restrictions of every container: no capabilities, no new privileges, limited processes."""
-    return {
-        "user": container.confinement.user,
-        "read_only": container.confinement.read_only,
-        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  JIT compilers run code there
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges:true"],
-        "cgroup_parent": "sparkiac.slice",
-        "oom_score_adj": 300,
-        "pids_limit": 4096,
     }

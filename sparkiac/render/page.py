@@ -73,7 +73,11 @@ def _host(host: HostPlan) -> dict[str, Any]:
     views = [_memory(title, use) for title, use in memory_use.by_turn(host)]
     return {
         "name": host.name,
-        "facts": [fact for fact in (host.address, host.platform, host.driver and f"driver {host.driver}") if fact],
+        "facts": [
+            fact
+            for fact in (host.address, host.values.title, host.values.driver and f"driver {host.values.driver}")
+            if fact
+        ],
         "memory": gib(host.memory_bytes),
         "verdicts": [each["verdict"] for each in views],
         "views": views,

@@ -46,9 +46,7 @@ def _unit(program: Program, after: list[str], longest_delay_s: int) -> dict[str,
         "secrets": [secret.name for secret in program.secrets],
         "start": ("/bin/sh", "-c", "; ".join(lines), "sh", *program.argv),
         "probe": _probe(program),
-        "ready_s": program.timeouts.ready_s,
-        "stop_s": program.timeouts.stop_s,
-        "restart_delay_s": program.timeouts.restart_delay_s,
+        **program.timeouts.model_dump(),
         "restart_max_s": max(longest_delay_s, program.timeouts.restart_delay_s),
     }
 

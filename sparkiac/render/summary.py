@@ -35,8 +35,8 @@ def _host(host: HostPlan) -> dict[str, Any]:
     return {
         "name": host.name,
         "address": host.address,
-        "platform": host.platform,
-        "driver": host.driver,
+        "platform": host.values.title,
+        "driver": host.values.driver,
         "memory_bytes": host.memory_bytes,
         "memories": [
             {"title": title, "verdict": verdict.of(use), "lines": labels.lines(use)}

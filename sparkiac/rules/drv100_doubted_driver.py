@@ -53,7 +53,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts whose inventory names such a driver."""
     for host in plan.hosts:
         for doubt in host.preflight.doubted_drivers:
-            if f"{host.driver}.".startswith(f"{doubt.series}."):
-                message = f"driver {host.driver} of {host.name}: {doubt.why}"
+            if f"{host.values.driver}.".startswith(f"{doubt.series}."):
+                message = f"driver {host.values.driver} of {host.name}: {doubt.why}"
                 hint = "use driver 580.142, or allow DRV100 once this driver has run under load"
                 yield Hit(("hosts", host.name, "driver"), message, hint, host=host.name)

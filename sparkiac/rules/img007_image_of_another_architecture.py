@@ -58,7 +58,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host, container in plan.containers:
         _, _, tag = deployments.image(container).rpartition(":")
         named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
-        if named and host.architecture not in named:
-            message = f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.architecture}"
-            hint = f"use the tag for {host.architecture}"
+        if named and host.values.architecture not in named:
+            message = (
+                f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.values.architecture}"
+            )
+            hint = f"use the tag for {host.values.architecture}"
             yield hit(host, container, ("image",), message, hint)

@@ -101,6 +101,20 @@ def test_units_that_go_stop_in_the_reverse_order_of_their_start(cli: Cli, put: C
     assert stopped == [f"sparkiac-{name}" for name in ("dd", "cc", "bb", "aa")]
 
 
+def test_settings_of_the_container_and_timeouts(cli: Cli, put: Callable[..., None]) -> None:
+    put(
+        deployment("container: {tmp_size_gib: 1, ulimits: {stack: 9}}", "timeouts: {stop_s: 60}"),
+        deployment("container: {tmp_size_gib: 2, ipc: private, read_only: false}", "timeouts: {stop_s: 70}"),
+    )
+    assert [(each["what"], each["before"], each["after"]) for each in compared(cli)["values"]] == [
+        ("container.ipc", '"host"', '"private"'),
+        ("container.read_only", "true", "false"),
+        ("container.tmp_size_gib", "1.0 GiB", "2.0 GiB"),
+        ("container.ulimits", '{"stack": 9}', None),
+        ("timeouts.stop_s", "60 s", "70 s"),
+    ]
+
+
 def test_the_same_inventory_changes_nothing(cli: Cli, put: Callable[..., None]) -> None:
     put(deployment(), f"# a comment\n{deployment()}")
     outcome = cli("diff", "old.yaml", "new.yaml")

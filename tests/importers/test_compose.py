@@ -61,7 +61,7 @@ def test_a_compose_file_is_read_in_all_its_forms() -> None:
     assert vllm.data["timeouts"] == {"stop_s": 90}
     assert (db.data["kind"], db.data["image"], db.data["port"]) == ("container", "postgres:17", 5432)
     assert (db.data["env"], db.data["read_only"]) == ({"POSTGRES_DB": "x"}, False)
-    assert set(found.whys("lost")) == {"--ulimit core", "labels", "-e POSTGRES_PASSWORD"}
+    assert set(found.whys("lost")) == {"container.ulimits.core: 0", "labels", "-e POSTGRES_PASSWORD"}
     assert "verysecret1" not in found.text + found.report
     assert loaded(found.text).defaults.model_store == "/srv/hf"
 

@@ -68,8 +68,13 @@ def test_volumes_ports_and_limits_are_values() -> None:
     )
     assert found.volumes == (Volume("/a", "/b", True, 1), Volume("c", "/d", False, 1), Volume("/e", "/f", True, 1))  # noqa: FBT003
     assert found.ports == (PublishedPort("127.0.0.1", 1, 2, 1), PublishedPort(None, None, 3, 1))
-    assert (found.ulimits, found.shm_size_bytes, found.timeouts) == ((("memlock", -1),), 3 << 29, (("stop_s", 90),))
-    assert (found.host_network, found.ipc, found.devices) == (True, "host", ("/dev/x",))
+    assert found.settings == {
+        ("container", "ulimits", "memlock"): -1,
+        ("container", "shm_size_gib"): 1.5,
+        ("timeouts", "stop_s"): 90,
+        ("container", "ipc"): "host",
+    }
+    assert (found.host_network, found.devices) == (True, ("/dev/x",))
 
 
 def test_a_variable_of_the_callers_has_no_value() -> None:

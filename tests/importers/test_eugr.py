@@ -54,7 +54,8 @@ def test_a_plain_recipe_becomes_one_launch_without_notes() -> None:
         "vllm-node",
     )
     assert found.env == (EnvVariable("VLLM_USE_DEEP_GEMM", "0", 10),)
-    assert (found.nodes, found.gpus, found.host_network, found.ipc, found.entrypoint) == (1, True, True, "host", ())
+    assert (found.nodes, found.gpus, found.host_network, found.entrypoint) == (1, True, True, ())
+    assert found.settings == {("container", "ipc"): "host"}
     assert found.notes == ()
 
 

@@ -309,8 +309,13 @@ def test_the_whole_of_version_2_is_understood_or_told() -> None:
     assert found.argv[-1] == '{"mode":3,"pass_config":{"fuse":true}}'
     assert (found.revision, found.nodes, found.name) == ("53e0082eedebd806b63e19779c47905937d768ca", 3, "big")
     assert found.description == "a large one"
-    assert (found.entrypoint, found.shm_size_bytes, found.devices) == ((), 10 << 30, ("/dev/infiniband",))
-    assert found.ulimits == (("memlock", -1), ("stack", 67108864))
+    assert (found.entrypoint, found.devices) == ((), ("/dev/infiniband",))
+    assert found.settings == {
+        ("container", "ipc"): "host",
+        ("container", "shm_size_gib"): 10,
+        ("container", "ulimits", "memlock"): -1,
+        ("container", "ulimits", "stack"): 67108864,
+    }
     assert notes(found, "corrected") == [(6, "model: a/b"), (15, "executor_config: privileged: True")]
     assert notes(found, "unused") == [
         (9, "runtime_version: k12"),
@@ -359,7 +364,7 @@ def test_containers_that_are_started_otherwise_are_told() -> None:
         "executor: k8s\nexecutor_config: {network: bridge, gpus: device=0, shm_size: much, user: root, ipc: private}\n"
     )
     found = launch(HEAD + SIMPLE + text)
-    assert (found.host_network, found.ipc, found.shm_size_bytes) == (False, "private", None)
+    assert (found.host_network, found.settings) == (False, {("container", "ipc"): "private"})
     assert {what for _, what in notes(found, "lost")} == {
         "executor: k8s",
         "executor_config: network: bridge",

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan import BindMount, Export, Health, Published, Secret
-from sparkiac.plan.parts import UnitTimeouts
 from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
@@ -36,7 +36,7 @@ def test_the_whole_container() -> None:
         chat.confinement.tmp_size_bytes,
         chat.confinement.read_only,
     ) == ("host", None, 1 << 30, True)
-    assert chat.timeouts == UnitTimeouts(ready_s=1200, stop_s=120, restart_delay_s=2, drain_s=30, answer_s=120)
+    assert chat.timeouts == ResolvedTimeouts(ready_s=1200, stop_s=120, restart_delay_s=2, drain_s=30, answer_s=120)
     command = chat.command
     assert (chat.confinement.gpu, chat.secrets, command.exports, command.pre_start, command.needs_shell) == (
         True,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan import Export, Secret
-from sparkiac.plan.parts import UnitTimeouts
 from tests.plan.fleets import checked, deployment, planned, said
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_what_it_runs() -> None:
         "/health",
         ("hermes-agent",),
     )
-    assert found.timeouts == UnitTimeouts(ready_s=120, stop_s=60, restart_delay_s=2, drain_s=0, answer_s=120)
+    assert found.timeouts == ResolvedTimeouts(ready_s=120, stop_s=60, restart_delay_s=2, drain_s=0, answer_s=120)
     assert found.env["API_SERVER_ENABLED"] == "true"
     assert (found.env["API_SERVER_HOST"], found.env["API_SERVER_PORT"]) == ("192.168.1.11", "8642")
     assert found.env["HERMES_HOME"] == found.state == "/var/lib/sparkiac/agent"

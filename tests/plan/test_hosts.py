@@ -45,14 +45,14 @@ def test_a_hosts_facts() -> None:
     )
     [host] = planned(deployment(host=line + ", sysctl: {vm.swappiness: 10, net.core.rmem_max: '1 2'}}")).hosts
     assert (host.address, host.user, host.ssh_port) == ("192.168.1.11", "milo", 2222)
-    assert (host.architecture, host.driver, host.memory_bytes) == ("arm64", "580.142", 121 * GIB)
-    assert host.platform.startswith("NVIDIA DGX Spark")
+    assert (host.values.architecture, host.values.driver, host.memory_bytes) == ("arm64", "580.142", 121 * GIB)
+    assert host.values.title.startswith("NVIDIA DGX Spark")
     assert list(host.sysctls.items()) == [("net.core.rmem_max", "1 2"), ("vm.swappiness", "10")]
 
 
 def test_what_a_machine_of_which_little_is_known_has_not() -> None:
     [host] = planned(deployment(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC).hosts
-    assert (host.user, host.ssh_port, host.driver, host.memory_bytes, dict(host.sysctls)) == (
+    assert (host.user, host.ssh_port, host.values.driver, host.memory_bytes, dict(host.sysctls)) == (
         None,
         None,
         None,

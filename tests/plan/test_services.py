@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan import BindMount, Health, Published
-from sparkiac.plan.parts import UnitTimeouts
 from tests.plan.fleets import ONES, container, service
 
 
@@ -28,7 +28,7 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
         "private",
         False,
     )
-    assert asr.timeouts == UnitTimeouts(ready_s=300, stop_s=60, restart_delay_s=2, drain_s=0, answer_s=120)
+    assert asr.timeouts == ResolvedTimeouts(ready_s=300, stop_s=60, restart_delay_s=2, drain_s=0, answer_s=120)
     assert (asr.memory_bytes, asr.storage.cache_key, asr.weights.store, asr.weights.models, asr.server.served) == (
         None,
         None,
@@ -83,4 +83,4 @@ def test_everything_that_can_be_said() -> None:
         BindMount("/srv/z", "/z", read_only=False),
     )
     assert (asr.confinement.gpu, asr.confinement.read_only) == (True, False)
-    assert asr.timeouts == UnitTimeouts(ready_s=7, stop_s=8, restart_delay_s=9, drain_s=10, answer_s=11)
+    assert asr.timeouts == ResolvedTimeouts(ready_s=7, stop_s=8, restart_delay_s=9, drain_s=10, answer_s=11)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.commands.diff import restarts
 from sparkiac.fleet.query import endpoint
-from sparkiac.plan import labels, memory_use
+from sparkiac.plan import confinement, labels, memory_use
 from sparkiac.plan.numbers import gib
 
 if TYPE_CHECKING:
@@ -203,6 +203,10 @@ def _of_container(container: Container) -> Iterator[tuple[str, str]]:
         yield f"file {file.target}", f"{file.url} {file.sha256 or _NOT_PINNED}"
     if container.network.listen is not None and "port" not in container.server.options:
         yield "port", str(container.network.listen[1])
+    for setting in confinement.KEYED:
+        if (found := setting.planned(container.confinement)) not in (None, {}):
+            yield ".".join(setting.path), gib(found) if type(found) is int else json.dumps(found, sort_keys=True)
+    yield from ((f"timeouts.{key}", f"{value} s") for key, value in container.timeouts.model_dump().items())
     for option, value in container.server.options.items():
         yield f"option {option}", json.dumps(value, ensure_ascii=False, sort_keys=True)
 

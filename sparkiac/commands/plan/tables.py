@@ -82,12 +82,12 @@ class _Footnotes:
 
 
 def _host(host: HostPlan, notes: _Footnotes, *, width: int) -> Iterator[RenderableType]:
-    yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
+    yield Text(f"{host.name}  {host.address}  {host.values.title}", style="bold")
     yield Text()
     if host.units or host.config_files:
         yield _units(host)
         yield Text()
-    driver = f", driver {host.driver}" if host.driver else ""
+    driver = f", driver {host.values.driver}" if host.values.driver else ""
     yield Text(f"memory {gib(host.memory_bytes)}{driver}")
     for title, use in memory_use.by_turn(host):
         if title:

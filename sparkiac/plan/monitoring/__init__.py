@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.container import Checks, Confinement, Container, ContainerCommand, ContainerNetwork, Storage
+from sparkiac.plan.confinement import Confinement
+from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, Storage
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
 from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, stated_bytes
 from sparkiac.plan.services import http_check
-from sparkiac.plan.settings import memory_source, timeouts
+from sparkiac.plan.settings import memory_source
 from sparkiac.resolve.monitoring import BASE, KINDS
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _container(
         confinement=Confinement(read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user),
         storage=Storage(mounts=tuple(sorted((*own.mounts, *kept), key=lambda each: each.target)), data=data),
         checks=Checks(None if values.healthcheck == () else http_check(url), values.health),
-        timeouts=timeouts(values.timeouts),
+        timeouts=values.timeouts,
         secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
         memory_bytes=stated_bytes(values.memory_gib),
         documents=own.documents,

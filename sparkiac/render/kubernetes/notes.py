@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import hints
 from sparkiac.artifact import Artifact
+from sparkiac.plan import unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
@@ -67,7 +68,7 @@ def _of_host(host: HostPlan) -> Iterator[str]:
     if host.fleet_timer is not None:
         yield f"fleet timer: not rendered, because it is a systemd timer of {host.name}"
     set_on = [f"{key}={value}" for key, value in host.sysctls.items()]
-    wanted = [*([f"driver {host.driver}"] if host.driver else []), *set_on]
+    wanted = [*([f"driver {host.values.driver}"] if host.values.driver else []), *set_on]
     if wanted:
         yield f"{host.name}: nothing checks or sets on the node: {', '.join(wanted)}"
     sharing = sorted(each.name for each in host.containers if each.confinement.gpu and each.path[0] != "monitoring")
@@ -88,8 +89,8 @@ def _of_pods(nodes: Sequence[Node], namespace: str) -> Iterator[str]:
     limits = sorted({f"{key}={value}" for node in nodes for key, value in _limits(node.container)})
     if limits:
         yield f"{name}: a pod cannot set {', '.join(limits)}; the container runtime of the node decides"
-    if container.load_guard is not None:
-        yield f"{name}: load_memory is not rendered; nothing changes settings of the node while the model loads"
+    if container.kind == "deployment":
+        yield from (f"{name}: {key} is not rendered; {why}" for key, why in unwritten.notes(container, "kubernetes"))
     if GATEWAY_ENTRY in container.network.extra_hosts and not is_address(host.address):
         yield f"{name}: {host.address} is a name, so host.docker.internal is unknown in the pod"
     for model in container.server.pulls:

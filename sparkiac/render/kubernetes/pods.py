@@ -96,7 +96,7 @@ def template(node: Node, process: Process, files: Files, placement: dict[str, An
 def placement(hosts: Iterable[HostPlan]) -> dict[str, Any]:
     """Return what places a pod on one of these hosts; two pods of one group never share a host."""
     found = list(hosts)
-    selected = {"kubernetes.io/arch": found[0].architecture}
+    selected = {"kubernetes.io/arch": found[0].values.architecture}
     if len(found) == 1:
         return {"nodeSelector": selected | {HOSTNAME: found[0].name}}
     within = {"key": HOSTNAME, "operator": "In", "values": [host.name for host in found]}
