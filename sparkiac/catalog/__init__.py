@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.model.alerts import AlertGroup
+    from sparkiac.model.platform import Gpu
     from sparkiac.model.symptoms import Symptom
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
+DEFAULT_PLATFORM: Final = "dgx-spark"
+"""Platform of hosts that name none; what the catalog was measured on."""
 
 
 @cache
@@ -53,6 +56,20 @@ def fragment(name: str) -> Source[Fragment] | None:
 def platform(name: str) -> Source[Platform] | None:
     """Return the platform `name`, or None if there is none."""
     return _entry(f"platforms/{name}.yaml", Platform)
+
+
+@cache
+def gpu() -> Gpu:
+    """Return the GPU of the default platform."""
+    found = _shipped(f"platforms/{DEFAULT_PLATFORM}.yaml", Platform).gpu
+    assert found is not None, "it has one"  # noqa: S101
+    return found
+
+
+def has_unified_memory(compute_capability: str) -> bool:
+    """Return whether a platform of the catalog with this GPU has one memory for CPU and GPU."""
+    known = (each.valid.gpu for name in platform_names() if (each := platform(name)))
+    return any(gpu.unified_memory for gpu in known if gpu and gpu.compute_capability == compute_capability)
 
 
 @cache

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sparkiac.report import Origin, Path
     from sparkiac.source import Source
 
-DEFAULT_PLATFORM: Final = "dgx-spark"
-"""Default platform of a host."""
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
 _HOST: Final = tuple(name for name in Host.model_fields if name in ResolvedHost.model_fields and name != "ssh")
@@ -103,9 +101,14 @@ def _from_inventory(inventory: Source[Inventory], base: Path, keys: tuple[str, .
 
 
 def _platform(inventory: Source[Inventory], name: str) -> Leaves:
-    chosen = inventory.valid.hosts[name].platform or DEFAULT_PLATFORM
+    chosen = inventory.valid.hosts[name].platform or catalog.DEFAULT_PLATFORM
     if chosen in inventory.valid.platforms:
-        return _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
+        found = _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
+        gpu, origin = found.get(("gpu",), (None, None))
+        if gpu and origin and gpu.get("unified_memory") is None:
+            shared = catalog.has_unified_memory(gpu["compute_capability"])
+            return {**found, ("gpu",): ({**gpu, "unified_memory": shared}, origin)}
+        return found
     known = catalog.platform(chosen)
     assert known is not None, "references were checked"  # noqa: S101
     return of_entry(known.document, layer=f"platform {chosen}", keys=_PLATFORM)

@@ -17,7 +17,7 @@ _DOCKER_HUB: Final = "docker.io/"
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
     """Return the hosts with unified memory, such as a DGX Spark."""
-    return (host for host in plan.hosts if host.gpu is not None and host.gpu.shares_memory)
+    return (host for host in plan.hosts if host.gpu is not None and host.gpu.unified_memory)
 
 
 def views(plan: Plan) -> Iterator[HostPlan]:
@@ -54,7 +54,7 @@ def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
-    """Return the vLLM deployments on sm_121 GPUs; for a group, its leader."""
+    """Return the vLLM deployments on such hosts; for a group, its leader."""
     return ((host, each) for host, each in models(plan) if each.server.engine == "vllm" and each.server.leads)
 
 
