@@ -18,7 +18,7 @@ from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.references import DOCKER_HUB, full
-from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles
+from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles, SparkrunRuntimes
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sparkiac.model.alerts import AlertGroup
     from sparkiac.model.platform import Gpu
     from sparkiac.model.symptoms import Symptom
+    from sparkiac.model.tables import SparkrunRuntime
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
@@ -105,6 +106,13 @@ def drafter(target: str | None, *, method: str) -> DrafterPair | None:
 def doubted_drivers() -> tuple[DriverSeries, ...]:
     """Return the driver series that sources disagree on."""
     return _shipped("drivers.yaml", Drivers).doubted
+
+
+@cache
+def sparkrun_runtimes() -> Mapping[str, SparkrunRuntime]:
+    """Return the runtimes of sparkrun, by name."""
+    found = _shipped("sparkrun.yaml", SparkrunRuntimes).runtimes
+    return {name: each for each in found for name in each.names}
 
 
 @cache

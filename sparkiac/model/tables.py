@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version
+from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version, Word
 from sparkiac.model.speculative import Drafter, Tokens
 from sparkiac.report import Severity
 
@@ -82,3 +82,33 @@ class Profiles(Model):
     def floors(self) -> dict[str, Severity]:
         """The lowest severity of each profile, smallest profile first."""
         return {name: Severity[profile.severity.upper()] for name, profile in self.profiles.items()}
+
+
+class SparkrunRuntime(Model):
+    """A runtime of sparkrun: a server, and the options that it makes of the defaults of a recipe."""
+
+    names: tuple[Name, ...]
+    start: tuple[Word, ...]
+    """Words before the model."""
+    start_file: tuple[Word, ...] = ()
+    """Words before a model that is a file, if they differ."""
+    renamed: dict[str, str] = {}
+    """Defaults whose option has another name."""
+    same_name: tuple[str, ...] = ()
+    """Defaults whose option has the same name, with dashes."""
+    switches: tuple[str, ...] = ()
+    """Options without a value."""
+    on_by_default: tuple[str, ...] = ()
+    """Switches that false turns off with a separate option."""
+    written_if_false: tuple[str, ...] = ()
+    """Switches that are written only if false."""
+    defaults: dict[str, str] = {}
+    """Defaults of the runtime itself."""
+    served_name: str | None = "--served-model-name"
+    """Option for the served name."""
+
+
+class SparkrunRuntimes(Model):
+    """Content of sparkrun.yaml."""
+
+    runtimes: tuple[SparkrunRuntime, ...]

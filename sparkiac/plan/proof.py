@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, recorded, speed
 from sparkiac.memory import shape as shapes
@@ -39,7 +39,6 @@ _SHORT: Final = 1024
 """Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
 _ACCEPTED: Final = (0.60, 0.85)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
-_VLLM: Final = frozenset({"vllm", "aeon-vllm"})
 _STATED: Final = "catalog: published size"
 _GPU_MEMORY: Final = Unknown(("size of the GPU's own memory",))
 _OWN_MEMORY: Final = "in the GPU's own memory, whose size is unknown"
@@ -133,7 +132,7 @@ def _on_gpu(made: Proof, gpu: Gpu, container: Container, exact: StartRecord | No
 
 
 def _processes(container: Container, record: StartRecord | None) -> tuple[int, int]:
-    if container.server.engine not in _VLLM:
+    if not engines.named(container.server.engine).vllm:
         return 0, 0
     return budget.process_bytes(record.terms.host_bytes if record else None, leads=container.server.leads)
 
@@ -150,7 +149,7 @@ def _record_used(container: Container, begun: Starts) -> str | None:
 
 
 def _predicted(container: Container, total_bytes: int | None, known: Models, begun: Starts) -> Prediction:
-    if container.server.engine != "vllm":
+    if not engines.named(container.server.engine).interfaces:
         unknown = Unknown((f"cache layout of {container.server.engine}",))
         return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
     release = interfaces.assumed(container.image.vllm)
@@ -191,7 +190,7 @@ def _stated(name: str, size_bytes: int | None) -> Term | None:
 
 
 def _assumed(container: Container) -> str | None:
-    if container.server.engine != "vllm" or container.image.vllm is not None:
+    if not engines.named(container.server.engine).interfaces or container.image.vllm is not None:
         return None
     newest = interfaces.versions()[-1]
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"

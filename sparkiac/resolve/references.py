@@ -116,6 +116,7 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
             names = _servable(library, deployment.get("hosts"))
             yield _unknown("recipe", recipe, names, document.at_value((*base, "recipe")))
         return
+    yield from _engine(known.value.engine, known.document.at_value(("engine",)))
     yield from _usable(known.value, recipe, document.at_value((*base, "recipe")))
     chosen = None if variant is None else library.variant(recipe, variant)
     if variant is not None and chosen is None:
@@ -156,9 +157,16 @@ def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Itera
     if "engine" not in deployment:
         hint = "add `recipe:` with a name from `sparkiac recipes list`, or add `engine:`, `image:` and `model:`"
         yield error(NEEDED, f"deployment {base[-1]} has neither a recipe nor an engine", document.at_key(base), hint)
+    elif name := _name(forms.NAME, deployment["engine"]):
+        yield from _engine(name, document.at_value((*base, "engine")))
     if "variant" in deployment:
         message = f"deployment {base[-1]} has a variant but no recipe"
         yield error(NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
+
+
+def _engine(name: str, place: Loc) -> Iterator[Finding]:
+    if name not in engines.names():
+        yield _unknown("engine", name, engines.names(), place)
 
 
 def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:

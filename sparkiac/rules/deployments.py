@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import engines
 from sparkiac.resolve import fabric
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the vLLM deployments on such hosts; for a group, its leader."""
-    return ((host, each) for host, each in models(plan) if each.server.engine == "vllm" and each.server.leads)
+    found = ((host, each) for host, each in models(plan) if each.server.leads)
+    return ((host, each) for host, each in found if engines.named(each.server.engine).interfaces)
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.engines.aeon_vllm import ENGINE
+from sparkiac.engines.records.aeon_vllm import ENGINE
 from tests.engines.serving import flags, on, start
 from tests.plan.fleets import container, faults
 

@@ -6,12 +6,11 @@ from typing import get_args
 
 import pytest
 
-from sparkiac.engines import named
-from sparkiac.model.catalog import EngineName
+from sparkiac.engines import named, names
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
 
-DEPLOYED = get_args(EngineName)
+DEPLOYED = names()
 ALL = (*DEPLOYED, "ollama")
 METHODS = {
     method
@@ -35,7 +34,7 @@ def test_defaults_are_settings_that_an_inventory_could_say(name: str) -> None:
     """All that a deployment needs of its engine is there: address, waits, confinement."""
     defaults = Settings.model_validate(dict(named(name).defaults), strict=False)
     assert defaults.set is not None
-    assert (defaults.set["host"], type(defaults.set["port"])) == ("0.0.0.0", int)  # noqa: S104  compared
+    assert (defaults.set[named(name).host], type(defaults.set[named(name).port])) == ("0.0.0.0", int)  # noqa: S104  compared
     assert defaults.env is not None
     assert any(variable.endswith("OFFLINE") for variable in defaults.env)
     assert defaults.container is not None

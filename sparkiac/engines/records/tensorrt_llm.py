@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import tables
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start, chosen, known
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start
+from sparkiac.engines.tables import chosen, known
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.engines.engine import Option
+    from sparkiac.engines.tables import Option
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own host is localhost.
@@ -81,12 +81,21 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("trtllm-serve",),
     start=start,
+    listed=OPTIONS,
+    elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
+    spellings="--extra_llm_api_options=extra_llm_api_options",
     health="/health",
+    key_variable=None,
+    one_name=True,
+    default_name="last part",
     # /metrics is JSON and empties with each read; the Prometheus one is there only where the YAML file asks for it.
     metrics=None,
-    key_variable=None,
-    options=OPTIONS,
-    table=tables.alone(OPTIONS),
-    elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
-    one_name=True,
+    commands=(
+        ("trtllm-serve", "serve"),
+        ("trtllm-serve",),
+        ("python3", "-m", "tensorrt_llm.commands.serve", "serve"),
+        ("python3", "-m", "tensorrt_llm.commands.serve"),
+    ),
+    base="base/tensorrt-llm",
+    sparkrun=("trtllm",),
 )
