@@ -18,7 +18,15 @@ from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.references import DOCKER_HUB, full
-from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles, SparkrunRuntimes
+from sparkiac.model.tables import (
+    DrafterPair,
+    DrafterTable,
+    Drivers,
+    DriverSeries,
+    GroupSettings,
+    Profiles,
+    SparkrunRuntimes,
+)
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
     from sparkiac.model.alerts import AlertGroup
     from sparkiac.model.platform import Gpu
     from sparkiac.model.symptoms import Symptom
-    from sparkiac.model.tables import SparkrunRuntime
+    from sparkiac.model.tables import GroupSetting, SparkrunRuntime
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
@@ -113,6 +121,12 @@ def sparkrun_runtimes() -> Mapping[str, SparkrunRuntime]:
     """Return the runtimes of sparkrun, by name."""
     found = _shipped("sparkrun.yaml", SparkrunRuntimes).runtimes
     return {name: each for each in found for name in each.names}
+
+
+@cache
+def group_settings() -> tuple[GroupSetting, ...]:
+    """Return the settings of the nodes of groups, in the order of the table."""
+    return _shipped("groups.yaml", GroupSettings).decisions
 
 
 @cache

@@ -96,13 +96,15 @@ class Groups(NamedTuple):
     """How an engine serves one model on several hosts."""
 
     executors: tuple[str, ...]
-    """Ways to run the nodes; the first one is the default. They are words of the table in resolve/fabric.py."""
+    """Ways to run the nodes; the first one is the default. `catalog/groups.yaml` has the settings of some."""
     part: Callable[[Member], Part]
     """Return what a node gets."""
     split: tuple[str, ...] = ()
     """Options that divide a model among the nodes; their product is the number of nodes."""
     computed: tuple[str, ...] = ()
     """Options that sparkiac derives from the hosts of the group; the inventory must not set them."""
+    nccl: bool = True
+    """Whether the nodes exchange data through NCCL."""
     pairs: bool = False
     """Whether only the leader connects to the workers, so that each worker needs a link to the leader alone."""
 

@@ -112,3 +112,26 @@ class SparkrunRuntimes(Model):
     """Content of sparkrun.yaml."""
 
     runtimes: tuple[SparkrunRuntime, ...]
+
+
+class GroupSetting(Model):
+    """A setting of each node of a group, and when and why it is made."""
+
+    path: tuple[str, ...]
+    value: int | str | None = None
+    of: Literal["link address", "host address", "interface", "devices"] | None = None
+    """The fact about a host that is its value, if the value is not the same on all hosts."""
+    when: Literal["always", "rdma", "no rdma", "one network", "mesh", "ring"]
+    """`rdma` if a link of the host has an RDMA device."""
+    shown: ShortText | None = None
+    """The value in words, for the documentation."""
+    reason: ShortText
+    source: ShortText
+    executors: tuple[Name, ...] = ()
+    """Executors whose nodes get it; empty for all that exchange data through NCCL."""
+
+
+class GroupSettings(Model):
+    """Content of groups.yaml."""
+
+    decisions: tuple[GroupSetting, ...]

@@ -78,7 +78,7 @@ class _DeploymentNode(NamedTuple):
     @property
     def nccl(self) -> bool:
         """Return whether it exchanges data with other nodes through NCCL."""
-        return self.executor in fabric.NCCL
+        return not self.alone and self.engine.groups is not None and self.engine.groups.nccl
 
     @property
     def leads(self) -> bool:

@@ -33,6 +33,9 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
             yield _unknown("platform", platform, platforms, document.at_value(path))
         yield from _images(document, name, host, hosts)
+    for recipe in library.recipes.values():
+        if recipe.value is not None:
+            yield from _engine(recipe.value.engine, recipe.document.at_value(("engine",)))
     yield from _same_machine(document, hosts)
     yield from _retired(document, hosts)
     for name, deployment in deployments.items():
@@ -116,7 +119,6 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
             names = _servable(library, deployment.get("hosts"))
             yield _unknown("recipe", recipe, names, document.at_value((*base, "recipe")))
         return
-    yield from _engine(known.value.engine, known.document.at_value(("engine",)))
     yield from _usable(known.value, recipe, document.at_value((*base, "recipe")))
     chosen = None if variant is None else library.variant(recipe, variant)
     if variant is not None and chosen is None:

@@ -65,7 +65,7 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
     groups = engines.named(name).groups if name else None
     if groups is None or not all(members):
         return {}
-    return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor))
+    return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor), nccl=groups.nccl)
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:

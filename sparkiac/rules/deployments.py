@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
-from sparkiac.resolve import fabric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +50,8 @@ def groups(plan: Plan) -> Iterable[list[tuple[HostPlan, Container]]]:
 
 def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the nodes of groups that exchange data through NCCL."""
-    return ((host, each) for host, each in nodes(plan) if each.server.executor in fabric.NCCL)
+    found = ((host, each, engines.named(each.server.engine).groups) for host, each in nodes(plan))
+    return ((host, each) for host, each, groups in found if groups is not None and groups.nccl)
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac import engines, exporters
+from sparkiac import engines, exporters, pipeline
+from sparkiac.catalog.library import RecipeText
 from sparkiac.engines import records
 from sparkiac.exporters import ExportError
 from tests.monitoring.fleets import rendered
@@ -125,6 +126,18 @@ def test_options_that_the_plan_reads_have_the_names_of_the_engine(option: str, m
 def test_an_engine_without_a_file_is_unknown() -> None:
     found = checked(INVENTORY, allow_unlocked=True).report.findings
     assert [each.message for each in found] == ["unknown engine 'lmdeploy'"]
+
+
+def test_a_recipe_of_the_repository_on_an_engine_without_a_file_is_refused_at_its_line() -> None:
+    raw = b"title: Chat\nengine: lmdeploy\nsources: [own]\nmodel: example/model\n"
+    recipe = RecipeText("recipes/ours/chat.yaml", ("ours", "chat"), raw)
+    text = INVENTORY.replace(", cache_max_entry_count: 0.4", "").replace("engine: lmdeploy", "recipe: ours/chat")
+    outcome = pipeline.check(
+        pipeline.InputFile("lab.yaml", text.encode(), recipes=(recipe,)), None, allow_unlocked=True
+    )
+    [found] = outcome.report.findings
+    assert found.loc is not None
+    assert (found.message, found.loc.file, found.loc.mark.line) == ("unknown engine 'lmdeploy'", recipe.path, 2)
 
 
 @pytest.mark.usefixtures("folder")

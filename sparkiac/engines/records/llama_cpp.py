@@ -101,7 +101,7 @@ def _end(address: str, port: int) -> str:
 
 
 _WAIT: Final = 'until timeout 2 bash -c ": </dev/tcp/$0/$1" 2>/dev/null; do sleep 1; done'
-GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), pairs=True)
+GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), nccl=False, pairs=True)
 
 _QUANTITIES: Final = {
     "running": Metric("llamacpp:requests_processing"),
