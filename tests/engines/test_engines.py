@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import get_args
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sparkiac.engines import named, names
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
+from tests.conftest import ROOT
 
 DEPLOYED = names()
 ALL = (*DEPLOYED, "ollama")
@@ -78,3 +80,22 @@ def test_vllm_has_every_method_that_can_be_said() -> None:
 
 def test_only_engines_that_a_source_ran_count_as_tested() -> None:
     assert {name for name in DEPLOYED if named(name).tested} == {"vllm", "aeon-vllm"}
+
+
+def test_no_other_code_knows_an_engine_by_its_name() -> None:
+    """Only a rule about faults of one engine, and what reads its own way to be configured, may name it."""
+    root = ROOT / "sparkiac"
+    files = {path for path in root.rglob("*.py") if path.relative_to(root).parts[0] != "engines"}
+    named_in = {
+        path.relative_to(root).as_posix()
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in {*DEPLOYED} - {"vllm"}
+    }
+    assert named_in == {
+        "importers/aeon_options.py",
+        "importers/speculation.py",
+        "rules/eng008_sglang_backend_of_another_gpu.py",
+        "rules/eng009_quantized_v_cache.py",
+        "rules/eng010_sglang_heads_do_not_divide.py",
+    }
