@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from sparkiac import catalog
 from sparkiac.engines import named, names
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
@@ -72,6 +73,15 @@ def test_the_parts_of_an_engine_fit_together(name: str) -> None:
         option.choices for option in engine.options.values() if option.kind not in {"text", "integer", "commas"}
     )
     assert not any(option.negated for option in engine.options.values() if option.kind != "switch")
+
+
+@pytest.mark.parametrize("name", DEPLOYED)
+def test_what_a_record_names_is_in_the_catalog(name: str) -> None:
+    engine = named(name)
+    assert {*engine.sparkrun} <= catalog.sparkrun_runtimes().keys()
+    base = catalog.recipe(engine.base) if engine.base else None
+    assert (base is None) is (engine.base is None)
+    assert base is None or base.valid.engine == name
 
 
 def test_vllm_has_every_method_that_can_be_said() -> None:

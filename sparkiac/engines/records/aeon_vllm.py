@@ -81,5 +81,4 @@ ENGINE: Final = Engine(
     # DFlash is not causal, so the KV cache stays BF16, which is what the script chooses then (Spark guide L741).
     edits={"dflash": {"set": {"kv_cache_dtype": None}}},
     style="environment",
-    base="base/single-spark",
 )
