@@ -62,7 +62,7 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.hosts]
     known = library.recipe(deployment.recipe) if deployment.recipe else None
     name = deployment.engine or (known.value.engine if known and known.value else None)
-    groups = engines.named(name).groups if name else None
+    groups = engines.named(name).groups
     if groups is None or not all(members):
         return {}
     return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor), nccl=groups.nccl)
