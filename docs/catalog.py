@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
-ENGINES = ("vllm", "sglang", "llama-cpp", "tensorrt-llm", "aeon-vllm", "ollama")
+ENGINES = (*engines.names(), "ollama")
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Catalog
@@ -69,7 +69,7 @@ def text() -> str:
 def engine(name: str) -> tuple[str, ...]:
     """Say what an engine is for."""
     found = engines.named(name)
-    return found.title, found.suits, "yes" if found.tested else "no"
+    return f"{found.title}, `{name}`", found.suits, "yes" if found.tested else "no"
 
 
 def counted(usable: list[Data], aside: list[Data], fragments: list[Data], families: list[Data]) -> str:

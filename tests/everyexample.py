@@ -43,6 +43,7 @@ CHOSEN: Final[dict[str, Any]] = {
     "Timeouts.answer_s": 120,
     "LoadMemory.drop_caches_for_s": 900,
     "HostMemory.reserve_gib": 12,
+    "Deployment.engine": "vllm",
     "FabricLink.speed_gbit": 200,
     "RetiredHost.port": 22,
     "Workload.users": 4,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.bench import formulas
 from sparkiac.catalog import metrics
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
@@ -76,7 +77,7 @@ def parse(page: str, engine: str | None) -> Counters | None:
         sums[name] = sums.get(name, 0.0) + value
         if name == _PER_POSITION and (found := _POSITION.search(labels)):
             places[int(found[1])] = places.get(int(found[1]), 0.0) + value
-    for table in [metrics.of(engine)] if engine else metrics.METRICS.values():
+    for table in (each.quantities for each in ([engines.named(engine)] if engine else engines.every())):
         values = {each: sums[table[each].name] for each in _QUANTITIES if each in table and table[each].name in sums}
         if values:
             return Counters(values, places)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.bench import comparison
 from sparkiac.report import Edit
 
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sparkiac.bench.comparison import Row
+    from sparkiac.engines import Engine
     from sparkiac.model.bench import BenchRecord
     from sparkiac.plan import Container
     from sparkiac.report import Scalar
 
 GOALS: Final = {"decode": "decode", "ttft": "TTFT", "throughput": "throughput"}
 """Value of --goal → quantity that must become better."""
-_ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
-_BACKENDS: Final = ("attention_backend", "moe_backend", "linear_backend")
-_FACTORS: Final = {"max_num_batched_tokens": (2, 0.5), "max_num_seqs": (2, 0.5)}
+_FACTORS: Final = (2, 0.5)
 _UTILIZATION_STEP: Final = 0.05
 _MOST_DRAFTS: Final = 16
 
@@ -68,19 +67,18 @@ class Better(NamedTuple):
 
 
 def changes(container: Container) -> tuple[OptionChange, ...]:
-    """Return the changes to try: the most promising first. Empty for engines other than vLLM."""
-    server = container.server
-    if server.engine not in _ENGINES:
+    """Return the changes to try: the most promising first. Empty for engines whose record names none."""
+    options, engine = container.server.options, engines.named(container.server.engine)
+    if not engine.batches:
         return ()
-    options = server.options
-    found = [*_drafts(container), *_backends(container)]
-    for option, factors in _FACTORS.items():
+    found = [*_drafts(container), *_backends(container, engine)]
+    for option in engine.batches:
         value = options.get(option)
         if isinstance(value, int):
-            found += [_set(container, option, max(1, int(value * factor))) for factor in factors]
-    share = options.get("gpu_memory_utilization")
-    if isinstance(share, int | float):
-        found += [_set(container, "gpu_memory_utilization", round(share + _UTILIZATION_STEP, 2))]
+            found += [_set(container, option, max(1, int(value * factor))) for factor in _FACTORS]
+    share = options.get(engine.memory_share or "")
+    if engine.memory_share is not None and isinstance(share, int | float):
+        found += [_set(container, engine.memory_share, round(share + _UTILIZATION_STEP, 2))]
     return tuple(found)
 
 
@@ -147,7 +145,7 @@ def _drafts(container: Container) -> Iterator[OptionChange]:
             yield OptionChange("num_speculative_tokens", value, edits)
 
 
-def _backends(container: Container) -> Iterator[OptionChange]:
+def _backends(container: Container, engine: Engine) -> Iterator[OptionChange]:
     """Return the backends of the other variants of the recipe: those that a source used for this model."""
     recipe = (container.server.recipe or "").partition("#")[0]
     options = container.server.options
@@ -155,7 +153,7 @@ def _backends(container: Container) -> Iterator[OptionChange]:
     for name in catalog.variant_names(recipe) if recipe else ():
         entry = catalog.variant(recipe, name)
         settings = entry.value.set if entry and entry.value and entry.value.set else {}
-        for option in _BACKENDS:
+        for option in engine.backends:
             value = settings.get(option)
             if isinstance(value, str) and value != options.get(option) and (option, value) not in seen:
                 seen.add((option, value))

@@ -23,7 +23,9 @@ from sparkiac.model.tables import (
     DrafterTable,
     Drivers,
     DriverSeries,
+    GroupSettings,
     Profiles,
+    SparkrunRuntimes,
     UnwrittenKeys,
     UnwrittenTable,
 )
@@ -33,10 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.model.alerts import AlertGroup
+    from sparkiac.model.platform import Gpu
     from sparkiac.model.symptoms import Symptom
+    from sparkiac.model.tables import GroupSetting, SparkrunRuntime
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
+DEFAULT_PLATFORM: Final = "dgx-spark"
+"""Platform of hosts that name none; what the catalog was measured on."""
 
 
 @cache
@@ -61,6 +67,20 @@ def fragment(name: str) -> Source[Fragment] | None:
 def platform(name: str) -> Source[Platform] | None:
     """Return the platform `name`, or None if there is none."""
     return _entry(f"platforms/{name}.yaml", Platform)
+
+
+@cache
+def gpu() -> Gpu:
+    """Return the GPU of the default platform."""
+    found = _shipped(f"platforms/{DEFAULT_PLATFORM}.yaml", Platform).gpu
+    assert found is not None, "it has one"  # noqa: S101
+    return found
+
+
+def has_unified_memory(compute_capability: str) -> bool:
+    """Return whether a platform of the catalog with this GPU has one memory for CPU and GPU."""
+    known = (each.valid.gpu for name in platform_names() if (each := platform(name)))
+    return any(gpu.unified_memory for gpu in known if gpu and gpu.compute_capability == compute_capability)
 
 
 @cache
@@ -96,6 +116,19 @@ def drafter(target: str | None, *, method: str) -> DrafterPair | None:
 def doubted_drivers() -> tuple[DriverSeries, ...]:
     """Return the driver series that sources disagree on."""
     return _shipped("drivers.yaml", Drivers).doubted
+
+
+@cache
+def sparkrun_runtimes() -> Mapping[str, SparkrunRuntime]:
+    """Return the runtimes of sparkrun, by name."""
+    found = _shipped("sparkrun.yaml", SparkrunRuntimes).runtimes
+    return {name: each for each in found for name in each.names}
+
+
+@cache
+def group_settings() -> tuple[GroupSetting, ...]:
+    """Return the settings of the nodes of groups, in the order of the table."""
+    return _shipped("groups.yaml", GroupSettings).decisions
 
 
 @cache

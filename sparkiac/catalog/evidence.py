@@ -77,8 +77,8 @@ class Fact(NamedTuple):
     releases: Releases | None = None
     """Releases to which the fact applies; None means all. A fact with a range does not apply to an unknown release."""
     engine: str = "vllm"
-    hardware: str = "12.1"
-    """Compute capability of the GPU; `any` for every machine."""
+    hardware: str | None = None
+    """Compute capability of the GPU; None for that of a DGX Spark, `any` for every machine."""
     fix: Mapping[str, Any] | None = None
     """Setting → value that removes the problem; null removes the setting. Only for proven facts."""
 

@@ -1,18 +1,15 @@
-"""The parts of a serving engine. Each engine is a module with `ENGINE`."""
+"""The record of a serving engine: everything that sparkiac knows of one. Each engine is a module in `records`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from sparkiac.engines import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sparkiac.engines.tables import OptionTable
-
-Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
-"""`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
-none."""
-
+    from sparkiac.engines.tables import Option, OptionTable
 
 CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
@@ -22,29 +19,6 @@ CONTAINER: Final[Mapping[str, Any]] = {
     "bind": "lan",
 }
 """Defaults that most engines share. Load time: Spark guide and vLLM blog give up to 15 minutes."""
-
-
-class Option(NamedTuple):
-    """One option of a server, in the spelling of the inventory: snake_case under `set`."""
-
-    kind: Kind
-    choices: tuple[str, ...] = ()
-    """Allowed values of a text; empty allows all."""
-    spelling: str | None = None
-    """Flag or environment variable, if it is not `--` and the name with hyphens."""
-    negated: bool = False
-    """Whether a switch has a `--no-` form; if it has none, false omits the switch."""
-
-
-def known(*, reversible: str = "", **names: str) -> dict[str, Option]:
-    """Return options that only have a kind: kind → names. Reversible switches have a `--no-` form."""
-    found = {name: Option(cast("Kind", kind)) for kind, listed in names.items() for name in listed.split()}
-    return found | {name: Option("switch", negated=True) for name in reversible.split()}
-
-
-def chosen(**choices: str) -> dict[str, Option]:
-    """Return options with a fixed set of values: option → values."""
-    return {name: Option("text", tuple(words.split())) for name, words in choices.items()}
 
 
 class Request(NamedTuple):
@@ -122,19 +96,35 @@ class Groups(NamedTuple):
     """How an engine serves one model on several hosts."""
 
     executors: tuple[str, ...]
-    """Ways to run the nodes; the first one is the default. They are words of the table in resolve/fabric.py."""
+    """Ways to run the nodes; the first one is the default. `catalog/groups.yaml` has the settings of some."""
     part: Callable[[Member], Part]
     """Return what a node gets."""
     split: tuple[str, ...] = ()
     """Options that divide a model among the nodes; their product is the number of nodes."""
     computed: tuple[str, ...] = ()
     """Options that sparkiac derives from the hosts of the group; the inventory must not set them."""
+    nccl: bool = True
+    """Whether the nodes exchange data through NCCL."""
     pairs: bool = False
     """Whether only the leader connects to the workers, so that each worker needs a link to the leader alone."""
 
 
+class Metric(NamedTuple):
+    """One metric of an engine."""
+
+    name: str
+    """Name in /metrics. A histogram adds _bucket, _sum and _count to it."""
+    kind: Literal["gauge", "counter", "histogram"] = "gauge"
+    first: str | None = None
+    """First known release that has it; None if all known releases have it."""
+    speculation: bool = False
+    """Whether the engine exposes it only with speculative decoding."""
+    at_end: bool = False
+    """Whether a request counts only when it ends, so that the counter does not change while requests run."""
+
+
 class Engine(NamedTuple):
-    """A serving engine: start command, endpoints, options and limits."""
+    """A serving engine: how it starts, what it answers, and by what others know it."""
 
     name: str
     title: str
@@ -148,22 +138,68 @@ class Engine(NamedTuple):
     start: Callable[[Request], Start]
     health: str
     """Path that returns 200 when the server is ready."""
-    metrics: str | None
-    """Path of Prometheus metrics."""
     key_variable: str | None
     """Environment variable with the API key; None if the server accepts a key only as an argument."""
-    options: Mapping[str, Option] | None = None
-    """Known options; None if the options come from interfaces by release."""
-    table: OptionTable | None = None
-    """Options by release; None if the options come from interfaces by release."""
-    images: Mapping[str, str] = {}
-    """Repository of upstream's images → pattern of the tags that name a release."""
+    metrics: str | None
+    """Path of Prometheus metrics."""
+
+    deployed: bool = True
+    """Whether deployments run on it, and not only a service of its own."""
+    tested: bool = False
+    """Whether a source published a command that runs it on this hardware."""
+    vllm: bool = False
+    """Whether its server is vLLM's, as it is or inside images with a start of their own."""
+    python: bool = True
+    """Whether its images contain Python, which the probe needs; otherwise curl checks the health."""
+    processes: bool = True
+    """Whether it runs as several processes, which exchange tensors through shared memory."""
+    local: bool = False
+    """Whether it loads models from a path in the container; a handle would make it download the model."""
+    needs: Mapping[str, str] = {}
+    """Required key of the inventory → reason."""
+    groups: Groups | None = None
+    """How one model can span several hosts; None if it cannot."""
+
+    listed: Mapping[str, Option] | None = None
+    """Options that do not depend on the release."""
+    released: bool = False
+    """Whether `catalog/options` has its options by release. If it has none and none are listed, vLLM's are used."""
+    host: str = "host"
+    """Option for the address that it listens on."""
+    port: str = "port"
+    context: str | None = None
+    """Option for the context length that /v1/models reports."""
+    memory_share: str | None = None
+    """Option for the memory that the server reserves at start, as a fraction of the machine's memory."""
     of_vllm: Mapping[str, str] = {}
     """vLLM's name of an option → this engine's name."""
     elsewhere: Mapping[str, str] = {}
     """Option → key of the inventory that sets it."""
-    memory_share: str | None = None
-    """Option for the memory that the server reserves at start, as a fraction of the machine's memory."""
+    spellings: str = ""
+    """Other spellings on a command line, as words `spelling=option`."""
+    former_switches: Mapping[str, str] = {}
+    """Former switch on a command line that now requires a value → that value."""
+    tools: tuple[str, ...] = ()
+    """Options without which it refuses requests with tools; each but the last needs the last."""
+    backends: tuple[str, ...] = ()
+    """Options that choose kernels, which a search for better options tries."""
+    batches: tuple[str, ...] = ()
+    """Options for the size of a batch, which a search for better options tries."""
+
+    one_name: bool = False
+    """Whether it serves only one model name."""
+    default_name: Literal["any", "whole", "last part"] = "any"
+    """The name under which it serves a handle or path without a configured name; `last part` of a path."""
+    structured: bool = False
+    """Whether it restricts an answer to a JSON schema without an option."""
+
+    metrics_option: str | None = None
+    """Option without which it has no metrics."""
+    metrics_keyed: bool = False
+    """Whether it requires its key on the path of its metrics."""
+    quantities: Mapping[str, Metric] = {}
+    """Quantity → metric."""
+
     speculative: frozenset[str] = frozenset()
     """Methods of speculative decoding."""
     methods: Mapping[str, str] = {}
@@ -172,15 +208,46 @@ class Engine(NamedTuple):
     """Option whose choices are the methods of a release."""
     edits: Mapping[str, Mapping[str, Any]] = {}
     """Method of speculative decoding → the settings that it needs."""
-    needs: Mapping[str, str] = {}
-    """Required key of the inventory → reason."""
-    local: bool = False
-    """Whether it loads models from a path in the container; a handle would make it download the model."""
-    one_name: bool = False
-    """Whether it serves only one model name."""
-    python: bool = True
-    """Whether its images contain Python, which the probe needs; otherwise curl checks the health."""
-    groups: Groups | None = None
-    """How one model can span several hosts; None if it cannot."""
-    tested: bool = False
-    """Whether a source published a command that runs it on this hardware."""
+
+    images: Mapping[str, str] = {}
+    """Repository of upstream's images → pattern of the tags that name a release."""
+    labels: tuple[str, ...] = ()
+    """Labels and variables of an image that name the release in it; the first that is set counts."""
+    style: str | None = None
+    """Style of the images in the catalog whose entrypoint starts it."""
+    image_names: tuple[str, ...] = ()
+    """Parts of the names of its images."""
+    image_tags: str = ""
+    """Start of the tags of images whose entrypoint is the server."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """Commands that start the server, a longer one before its beginning; `python3` is every Python."""
+    base: str | None = None
+    """Recipe of the catalog that serves any model."""
+    sparkrun: tuple[str, ...] = ()
+    """Runtimes of sparkrun that run it: the first on one host, the second, if there is one, on several."""
+
+    @property
+    def interfaces(self) -> bool:
+        """Return whether its options and metrics are those of a vLLM release, as recorded in `catalog/vllm`."""
+        return self.vllm and self.listed is None
+
+    @property
+    def table(self) -> OptionTable | None:
+        """Options by release; None if the options come from interfaces by release."""
+        if self.released:
+            return tables.table(self.name)
+        return tables.alone(self.listed) if self.listed is not None and self.deployed else None
+
+    @property
+    def options(self) -> Mapping[str, Option] | None:
+        """Known options; None if the options come from interfaces by release."""
+        return tables.newest(self.name, without=frozenset(self.elsewhere)) if self.released else self.listed
+
+    def flag(self, option: str) -> str:
+        """Return an option as it is written on a command line."""
+        known = (self.options or {}).get(option)
+        return (known.spelling if known else None) or f"--{option.replace('_', '-')}"
+
+    def key_option(self, key: str) -> str | None:
+        """Return the option that a key of the inventory sets; None if there is none."""
+        return next((option for option, each in self.elsewhere.items() if each == key), None)

@@ -9,20 +9,45 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from sparkiac import catalog
-from sparkiac.engines.engine import Option
 from sparkiac.hints import ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from sparkiac.engines.engine import Kind
+    from collections.abc import Callable, Mapping
 
 _NUMBERS: Final = re.compile(r"\d+")
 _PART: Final = re.compile(r"(rc|post)(\d+)")
 _REMOVED: Final = "removed"
+
+
+Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
+"""`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
+none."""
+
+
+class Option(NamedTuple):
+    """One option of a server, in the spelling of the inventory: snake_case under `set`."""
+
+    kind: Kind
+    choices: tuple[str, ...] = ()
+    """Allowed values of a text; empty allows all."""
+    spelling: str | None = None
+    """Flag or environment variable, if it is not `--` and the name with hyphens."""
+    negated: bool = False
+    """Whether a switch has a `--no-` form; if it has none, false omits the switch."""
+
+
+def known(*, reversible: str = "", **names: str) -> dict[str, Option]:
+    """Return options that only have a kind: kind → names. Reversible switches have a `--no-` form."""
+    found = {name: Option(cast("Kind", kind)) for kind, listed in names.items() for name in listed.split()}
+    return found | {name: Option("switch", negated=True) for name in reversible.split()}
+
+
+def chosen(**choices: str) -> dict[str, Option]:
+    """Return options with a fixed set of values: option → values."""
+    return {name: Option("text", tuple(words.split())) for name, words in choices.items()}
 
 
 class OptionTable(NamedTuple):
@@ -58,11 +83,6 @@ class OptionTable(NamedTuple):
         """Return the names that a release accepts."""
         return [name for name, held in self.options.items() if release in held]
 
-    def newest(self, *, without: Collection[str]) -> dict[str, Option]:
-        """Return every option as it is in the newest release that has it."""
-        found = self.options.items()
-        return {name: [*held.values()][-1] for name, held in found if not {name, self.aliases.get(name)} & {*without}}
-
     def where(self, holds: Callable[[str], bool]) -> str:
         """Return the releases for which a test is true, as text; empty if there are none."""
         return ranges([release for release in self.releases if holds(release)], self.releases)
@@ -91,6 +111,17 @@ def table(engine: str) -> OptionTable:
         leading=raw["leading"],
         abbreviated=raw["abbreviated"],
     )
+
+
+@cache
+def newest(engine: str, *, without: frozenset[str]) -> Mapping[str, Option]:
+    """Return every option of an engine, except for these, as it is in the newest release that has it."""
+    found = table(engine)
+    return {
+        name: [*held.values()][-1]
+        for name, held in found.options.items()
+        if not {name, found.aliases.get(name)} & without
+    }
 
 
 def alone(options: Mapping[str, Option]) -> OptionTable:

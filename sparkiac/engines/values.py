@@ -10,7 +10,7 @@ from sparkiac.hints import nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.engines.engine import Kind, Option
+    from sparkiac.engines.tables import Kind, Option
 
 _INTEGER: Final = re.compile(r"\s*[-+]?\d+\s*")
 _NUMBER: Final = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.engines.engine import Option
+    from sparkiac.engines.tables import Option
 
 
 def written(

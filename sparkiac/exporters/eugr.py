@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import engines
 from sparkiac.exporters import node, recipe
 from sparkiac.exporters.node import Exported, ExportError
 
@@ -18,7 +19,7 @@ _CONTAINER: Final = "its launcher starts the container privileged, in the host's
 def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Raises ExportError for any engine but vLLM."""
     first = nodes[0].container
-    if first.server.engine != "vllm":
+    if not engines.named(first.server.engine).interfaces:
         message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"
         raise ExportError(message)
     found = recipe.build(nodes, "eugr", doubled=True)

@@ -68,7 +68,7 @@ def entrypoint(container: Container) -> tuple[str | None, tuple[str, ...]]:
 
 def server_command(container: Container) -> tuple[str, ...]:
     """Return the server's command including its program, independent of the image's entrypoint. Raises ExportError."""
-    own = engines.named(container.server.engine or "").words
+    own = engines.named(container.server.engine).words
     if not own:
         message = f"{container.image.reference} is configured by variables only, and this format needs a command"
         raise ExportError(message)
@@ -113,7 +113,7 @@ def health_command(container: Container) -> tuple[str, ...] | None:
     address = "127.0.0.1" if here or listen is None else listen[0]
     port = published.container_port if published else (listen or ("", 0))[1]
     url = f"http://{address}:{port}{container.checks.path}"
-    if engines.named(container.server.engine or "").python:
+    if engines.named(container.server.engine).python:
         return ("python3", "-c", _REQUEST, url)
     return ("curl", "-fsS", "-m", "4", "-o", "/dev/null", url)
 

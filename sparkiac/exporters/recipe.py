@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.exporters import node
 from sparkiac.render import escape, yamltext
@@ -16,15 +17,11 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container
     from sparkiac.render.yamltext import Value
 
-_PLACEHOLDERS: Final = {
-    "port": ("--port",),
-    "host": ("--host",),
-    "tensor_parallel": ("--tensor-parallel-size", "--tp-size", "--tp_size"),
-    "pipeline_parallel": ("--pipeline-parallel-size", "--pp-size", "--pp_size"),
-    "gpu_memory_utilization": ("--gpu-memory-utilization", "--mem-fraction-static"),
-    "max_model_len": ("--max-model-len", "--context-length", "--ctx-size"),
+_PARALLEL: Final = {
+    **dict.fromkeys(("--tensor-parallel-size", "--tp-size", "--tp_size"), "tensor_parallel"),
+    **dict.fromkeys(("--pipeline-parallel-size", "--pp-size", "--pp_size"), "pipeline_parallel"),
 }
-"""Default of a recipe → options that use it."""
+"""Option → default of a recipe, for every engine."""
 _GROUP_OPTIONS: Final = frozenset(
     {"--distributed-executor-backend", "--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"}
 )
@@ -54,7 +51,7 @@ def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> Recipe
     words = _with_network_options(first, node.server_command(first))
     doubled = doubled or any("{{" in word or _NAMED.search(word) for word in words)
     defaults: dict[str, str | int | float] = {}
-    program, *options = _rows(words, defaults, doubled=doubled)
+    program, *options = _rows(words, defaults, names=_names_of(first), doubled=doubled)
     rows = (program, *sorted(options))
     prelude = [f"{_braces(node.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
@@ -72,7 +69,8 @@ def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> Recipe
 def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
     """Make the server listen on its published address and load the model by its handle: recipes publish no ports."""
     listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  the default of a recipe
-    network_options = {"--host": listen[0], "--port": str(listen[1])}
+    engine = engines.named(container.server.engine)
+    network_options = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
     split = [part for word in words for part in _split(word)]
     kept: list[str] = []
     at = 0
@@ -106,9 +104,19 @@ def _with_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
     return (*(model if word == place else word for word in words), *pin)
 
 
-def _rows(words: Sequence[str], defaults: dict[str, str | int | float], *, doubled: bool) -> list[str]:
-    """Write the command with one option on each line, and move values that users often change to the defaults."""
-    names = {option: name for name, options in _PLACEHOLDERS.items() for option in options}
+def _names_of(container: Container) -> dict[str, str]:
+    """Return option → default of a recipe, for the values that users often change."""
+    engine = engines.named(container.server.engine)
+    context = engine.context or engine.of_vllm.get("max_model_len")
+    options = {"port": engine.port, "host": engine.host, "gpu_memory_utilization": engine.memory_share}
+    named = {engine.flag(option): name for name, option in (options | {"max_model_len": context}).items() if option}
+    return named | _PARALLEL
+
+
+def _rows(
+    words: Sequence[str], defaults: dict[str, str | int | float], *, names: Mapping[str, str], doubled: bool
+) -> list[str]:
+    """Write the command with one option on each line, and move these values to the defaults."""
     rows: list[str] = []
     at = 0
     while at < len(words):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from sparkiac import engines
 from sparkiac.exporters import node, recipe
 from sparkiac.exporters.node import Exported, ExportError
 from sparkiac.plan import unwritten
@@ -16,27 +17,22 @@ if TYPE_CHECKING:
     from sparkiac.exporters.node import HostContainer
     from sparkiac.plan.confinement import Confinement, Tree
 
-_RUNTIMES: Final = {"vllm": "vllm", "sglang": "sglang", "llama-cpp": "llama-cpp", "tensorrt-llm": "trtllm"}
-"""Engine → runtime of sparkrun."""
-_CLUSTER: Final = {"vllm": "vllm-distributed"}
-
 
 def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Raises ExportError."""
     first = nodes[0].container
-    engine = first.server.engine or ""
-    if engine not in _RUNTIMES:
+    runtimes = engines.named(first.server.engine).sparkrun
+    if not runtimes:
         message = f"sparkrun has no runtime for {first.server.engine}"
         raise ExportError(message)
     found = recipe.build(nodes, "sparkrun", doubled=False)
     model = first.server.model or ""
     notes = (*found.notes, *recipe.fetched(first, [each for each in first.weights.commits if each != model]))
-    runtime = _CLUSTER.get(engine, _RUNTIMES[engine]) if found.nodes > 1 else _RUNTIMES[engine]
     data: dict[str, Any] = {
         "recipe_version": "2",
         "model": model,
         **({"model_revision": first.weights.commits[model]} if model in first.weights.commits else {}),
-        "runtime": runtime,
+        "runtime": runtimes[:2][-1] if found.nodes > 1 else runtimes[0],
         "min_nodes": found.nodes,
         "max_nodes": found.nodes,
         "container": node.image(first),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.catalog import metrics
+from sparkiac import engines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.catalog.metrics import Metric
+    from sparkiac.engines import Metric
     from sparkiac.fleet.facts import Reading
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
@@ -28,14 +28,14 @@ class Load(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """Return the names of the metrics that are read."""
-    return metrics.names(*QUANTITIES)
+    return engines.metric_names(*QUANTITIES)
 
 
 def load(engine: str | None, readings: tuple[Reading, ...] | None) -> Load:
     """Return the load of a server with this engine."""
     if not readings:
         return Load()
-    table, last = metrics.of(engine), readings[-1].values
+    table, last = engines.quantities(engine), readings[-1].values
     kv_use, running, waiting = (_values(table, last, name) for name in ("kv_use", "running", "waiting"))
     return Load(
         max(kv_use) if kv_use else None,

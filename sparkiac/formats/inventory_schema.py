@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import __version__, catalog
+from sparkiac import __version__, catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines.vllm_check.names import OF_OPTION
 from sparkiac.hints import ranges
@@ -41,6 +41,7 @@ def schema() -> Data:
     classes = made["$defs"]
     fields = classes["Deployment"]["properties"]
     _suggest(fields["recipe"], catalog.recipe_names())
+    _suggest(fields["engine"], engines.names())
     _suggest(fields["fragments"]["items"], catalog.fragment_names())
     _suggest(classes["Host"]["properties"]["platform"], catalog.platform_names())
     classes[_OPTIONS] = {"description": "Options of vLLM, with the releases that accept them.", "type": "object"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 MAX_LAUNCHES: Final = 64
-_UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "hosts"})
+_FIRST: Final = frozenset({"recipe", "engine", "variant", "fragments", "kind"})
 _HOST: Final = "fill in the machine's name and address, or import with --host NAME=ADDRESS"
 _LINK: Final = "fill in the interface, RDMA device and address of the link to the other hosts of the group"
 _STORE: Final = "no file states it: fill in the directory with the weights on the host"
@@ -156,7 +156,7 @@ def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
 def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, Any]:
     """Return the entry's data with its hosts, placed after the keys that name its recipe or kind."""
     chosen = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
-    first = {key: value for key, value in entry.data.items() if key in {"recipe", "variant", "fragments", "kind"}}
+    first = {key: value for key, value in entry.data.items() if key in _FIRST}
     rest = {key: value for key, value in entry.data.items() if key not in first}
     own = {"model_store": entry.store} if entry.kind == "deployment" and entry.store not in {None, store} else {}
     return first | {"hosts": chosen} | own | rest
@@ -203,7 +203,7 @@ def _without_secrets(entry: DraftEntry, hidden: frozenset[str]) -> DraftEntry:
     items = tuple(item._replace(what=redaction.without_secrets(item.what, hidden)) for item in entry.items)
     data = dict[str, Any]()
     for key, value in entry.data.items():
-        kept = value if key in _UNTOUCHED else _clean(value, hidden)
+        kept = value if key in {*_FIRST, "hosts"} else _clean(value, hidden)
         if kept is not value and kept != value:
             why = "it contains a secret, which an inventory must not; if the secret was real, change it now"
             notes.append(lost(entry.launch.line, key, why))

@@ -91,7 +91,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
     differences |= _missing(server.engine, {*differences, *chosen.recipe_paths})
-    head: dict[str, Any] = {"recipe": chosen.recipe}
+    head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
     head |= {"description": launch.description} if _is_title(launch.description) else {}
@@ -104,7 +104,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         data,
         server.items,
         (*server.notes, *chosen.notes, *notes, *refused),
-        recipe=catalogued.full_name(chosen.recipe, chosen.variant),
+        recipe=catalogued.full_name(chosen.recipe, chosen.variant) if chosen.recipe else None,
         same_model=chosen.same_model,
         store=store,
         nodes=server.nodes,

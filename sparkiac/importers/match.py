@@ -13,6 +13,7 @@ from sparkiac.importers import mounts, serving
 from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.model import forms
 from sparkiac.resolve import catalogued
+from sparkiac.resolve.leaves import constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
 _REMOVED_IF_UNSET: Final = frozenset({"set", "env", "speculative"})
 """If a recipe sets one of these and the launch does not, the draft removes the recipe's value."""
-_BASES: Final = {
-    "vllm": "base/single-spark",
-    "sglang": "base/sglang",
-    "llama-cpp": "base/llama-cpp",
-    "tensorrt-llm": "base/tensorrt-llm",
-}
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
@@ -41,7 +36,8 @@ _WHOLE_TREE: Final = "clients could read every file in the container; the recipe
 class Match(NamedTuple):
     """A recipe, and what a deployment must set to match the launch."""
 
-    recipe: str
+    recipe: str | None
+    """None if the catalog has no recipe that serves any model with this engine."""
     variant: str | None
     fragments: tuple[str, ...]
     differences: dict[Path, Any]
@@ -56,7 +52,7 @@ class Match(NamedTuple):
 class _RecipeMatch(NamedTuple):
     """A candidate recipe with its variant and fragments."""
 
-    recipe: str
+    recipe: str | None
     variant: str | None
     fragments: tuple[str, ...]
     leaves: Leaves
@@ -111,14 +107,14 @@ def _entries(engine: str) -> tuple[catalogued.Catalogued, ...]:
 
 
 def _base(server: ServerLaunch) -> _RecipeMatch:
-    recipe = _BASES.get(server.engine, "base/single-spark")
-    return _RecipeMatch(recipe, None, (), catalogued.merged(recipe, None, ()), 0)
+    recipe, own = engines.named(server.engine).base, constant({"engine": server.engine}, layer="launch")
+    return _RecipeMatch(recipe, None, (), catalogued.merged(recipe, None, (), own), 0)
 
 
 def _cost(entry: _RecipeMatch, server: ServerLaunch) -> tuple[int, bool, str, str]:
     differences, _ = _differences(entry, server)
     weight = sum(_IMAGE_WEIGHT if path == ("image",) else 1 for path in differences)
-    return (weight + entry.penalty, entry.variant is not None, entry.recipe, entry.variant or "")
+    return (weight + entry.penalty, entry.variant is not None, entry.recipe or "", entry.variant or "")
 
 
 def _with_fragments(entry: _RecipeMatch, server: ServerLaunch) -> _RecipeMatch:

@@ -11,6 +11,8 @@ from sparkiac.model import forms
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from sparkiac.engines import Engine
+
 _MAX_LENGTH: Final = 40
 _RESERVED: Final = frozenset({"secrets"})
 
@@ -26,14 +28,11 @@ def slug(*texts: str | None) -> str:
     return "server"
 
 
-def default_served(engine: str, target: str | None) -> tuple[str, ...]:
-    """Return the name under which an engine serves a handle or path if none is configured.
-
-    vLLM and SGLang use it unchanged, TensorRT-LLM the last part of a path. llama.cpp accepts any name.
-    """
-    if target is None or engine not in {"vllm", "sglang", "tensorrt-llm"}:
+def default_served(engine: Engine, target: str | None) -> tuple[str, ...]:
+    """Return the name under which an engine serves a handle or path if none is configured; none if it takes any."""
+    if target is None or engine.default_name == "any":
         return ()
-    name = target.rpartition("/")[2] if engine == "tensorrt-llm" and target.startswith("/") else target
+    name = target.rpartition("/")[2] if engine.default_name == "last part" and target.startswith("/") else target
     return (name,) if re.fullmatch(forms.SERVED, name) else ()
 
 

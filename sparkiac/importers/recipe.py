@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.importers.shell_words import ShellCommand
     from sparkiac.importers.template import FilledTemplate
 
-_SERVERS: Final = re.compile(
-    r"(.*/)?(vllm|sglang|llama-server|trtllm-serve|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)"
-)
+_SERVERS: Final = re.compile(rf"(.*/)?({serving.PROGRAMS}|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)")
 _WRAPPERS: Final = frozenset({"exec", "env", "nohup"})
 _MAX_VARIABLE: Final = 131_000
 """Characters of a variable: Linux MAX_ARG_STRLEN, 131072, less its name."""

@@ -97,7 +97,7 @@ class _ServerConverter(Collector):
             directory = options["download_dir"]
             self.corrected(directory.line, directory.what, _DOWNLOADED)
         self.container(store, path, self.start.prelude)
-        port = self.engine.defaults["set"]["port"] if self.server_port is None else self.server_port
+        port = self.engine.defaults["set"][self.engine.port] if self.server_port is None else self.server_port
         self.ports(port, port_in_command=self.server_port is not None)
         if path is not None:
             self._path(path)
@@ -113,14 +113,14 @@ class _ServerConverter(Collector):
             tuple(self.items),
             tuple(self.notes),
             worker=self.worker,
-            served=self.leaves.get(("served_names",)) or naming.default_served(self.start.engine, path or handle),
+            served=self.leaves.get(("served_names",)) or naming.default_served(self.engine, path or handle),
         )
 
     def _line(self) -> CommandLine:
         words, lines = self.start.words, self.start.lines
-        if self.start.engine == "aeon-vllm":
+        if not self.engine.words:
             return aeon_options.read(self.launch)
-        if self.start.engine != "vllm":
+        if not self.engine.interfaces:
             return table_options.read(self.start.engine, words, lines)
         known = serving.image_family(self.launch.image)
         tag = references.split((self.launch.image or "").partition("@")[0])[1]
@@ -128,7 +128,7 @@ class _ServerConverter(Collector):
 
     def _target(self, line: CommandLine, options: dict[str, OptionValue]) -> str | None:
         """Return the served model: the positional argument or the option."""
-        option = options.pop("model_path" if self.start.engine == "sglang" else "model", None)
+        option = options.pop(self.engine.key_option("model") or self.engine.key_option("model_file") or "", None)
         target = str(option.value) if option else line.model
         good = target is not None and (_is_path(target) or re.fullmatch(forms.HANDLE, target))
         if target is not None and (good or not self.launch.model):
@@ -158,7 +158,7 @@ class _ServerConverter(Collector):
     def _path(self, path: str) -> None:
         """Set a served path; for a GGUF file, its directory and file name."""
         head, _, name = path.rpartition("/")
-        if self.start.engine == "llama-cpp" and name.endswith(".gguf") and re.fullmatch(forms.FILE, name):
+        if "model_file" in self.engine.needs and name.endswith(".gguf") and re.fullmatch(forms.FILE, name):
             self.leaves["model_file",] = name
             path = head or "/"
         if re.fullmatch(forms.PATH, path):
@@ -177,14 +177,14 @@ class _ServerConverter(Collector):
         name, value = option.name, option.value
         if name in {"api_key", "hf_token"} or redaction.is_secret_name(name):
             self._secret(name, option.line, literal=not literals.is_placeholder(str(value)))
-        elif name in {"served_model_name", "alias"}:
+        elif self.engine.elsewhere.get(name) == "served_names":
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
             self.launch = self.launch._replace(revision=self.launch.revision or str(value))
             self.corrected(option.line, option.what, "the lock pins the model's commit")
-        elif name == "port" and type(value) is int:
+        elif name == self.engine.port and type(value) is int:
             self.server_port = value
-        elif name == "host":
+        elif name == self.engine.host:
             self._host(option)
         elif machines.is_implied(name, value, self.nodes):
             self._group(option)
@@ -245,7 +245,7 @@ class _ServerConverter(Collector):
 
     def _variable(self, name: str, variable: EnvVariable) -> None:
         value, line = variable.value, variable.line
-        if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
+        if not self.engine.words and name in aeon_options.VARIABLES:
             return
         if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.corrected(line, f"-e {name}", "the hosts' links set the addresses of a group")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.engines import ollama
+from sparkiac.engines.records import ollama
 from sparkiac.importers import redaction, serving, values
 from sparkiac.importers.collector import Collector, named, nested
 from sparkiac.model import forms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.importers import redaction, values
 from sparkiac.importers.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
 from sparkiac.importers.shell_words import ShellCommand, script, shell_argument, unread
@@ -19,16 +19,15 @@ _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
 _WRAPPERS: Final = frozenset(
     {"tini", "dumb-init", "nvidia_entrypoint.sh", "exec", "nohup", "env", "sudo", "time", "stdbuf", "--", "-g", "-s"}
 )
+_PYTHON_NAME: Final = "python3"
 _PYTHON: Final = re.compile(r"python(3(\.\d{1,2})?)?")
-_MODULES: Final = {
-    "vllm.entrypoints.openai.api_server": "vllm",
-    "vllm.entrypoints.cli.main": "vllm",
-    "sglang.launch_server": "sglang",
-    "tensorrt_llm.commands.serve": "tensorrt-llm",
-}
-_PROGRAMS: Final = {"vllm": "vllm", "sglang": "sglang", "trtllm-serve": "tensorrt-llm", "llama-server": "llama-cpp"}
-_SUBCOMMANDS: Final = frozenset({"vllm", "sglang"})
-"""Programs that serve only with the subcommand `serve`."""
+_COMMANDS: Final = {words: each.name for each in engines.every() for words in each.commands}
+"""Words that start a server → engine."""
+PROGRAMS: Final = "|".join(sorted({re.escape(words[0]) for words in _COMMANDS} - {_PYTHON_NAME}))
+SERVERS: Final = "|".join(
+    " ".join(r"python3?" if word == _PYTHON_NAME else re.escape(word) for word in words) + r"\b" for words in _COMMANDS
+)
+"""Pattern of the beginning of a command that starts a server."""
 _ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHELL_ONLY: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
 _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
@@ -61,17 +60,18 @@ def start(launch: Launch) -> ServerStart | None:
         message = f"the command has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=launch.line)
     family = image_family(launch.image)
-    built_in = launch.entrypoint is None and family is not None
-    if built_in and family is not None and family.style == "environment":
-        return ServerStart("aeon-vllm", words, lines)
+    style = family.style if family is not None and launch.entrypoint is None else ""
+    engine = next((each for each in engines.every() if each.style == style), None)
+    if engine is not None and not engine.words:
+        return ServerStart(engine.name, words, lines)
     container_env = {
         each.name: each.value for each in launch.env if each.value and not redaction.is_secret_name(each.name)
     }
     found = _find(ShellCommand(words, lines), _MAX_DEPTH, container_env) if words else None
-    if built_in and family is not None and family.style == "vllm-serve":
-        return _after_entrypoint(ServerStart("vllm", words, lines), found)
+    if engine is not None:
+        return _after_entrypoint(ServerStart(engine.name, words, lines), found)
     if found is None and launch.entrypoint is None and words:
-        return _guessed(launch, ServerStart("vllm", words, lines))
+        return _guessed(launch, ServerStart("", words, lines))
     return found
 
 
@@ -120,13 +120,12 @@ def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
     if not (first.startswith("-") or (first.count("/") == 1 and not first.startswith("/"))):
         return None
     tag = (launch.image or "").rpartition(":")[2]
-    engines = {"vllm": "vllm", "sglang": "sglang", "llama.cpp": "llama-cpp", "llama-cpp": "llama-cpp"}
-    engine = next((engine for part, engine in engines.items() if part in image), None)
-    if engine is None or (engine == "llama-cpp" and not tag.startswith("server") and "--server" not in bare.words):
+    engine = next((each for each in engines.every() if any(part in image for part in each.image_names)), None)
+    if engine is None or not (tag.startswith(engine.image_tags) or "--server" in bare.words):
         return None
-    why = f"read as arguments of {engine}, guessed from the image's name; the catalog has no entrypoint for this image"
-    note = corrected(launch.line, launch.image or "", why)
-    return bare._replace(engine=engine, notes=(note,))
+    guess = f"read as arguments of {engine.name}, guessed from the image's name"
+    note = corrected(launch.line, launch.image or "", f"{guess}; the catalog has no entrypoint for this image")
+    return bare._replace(engine=engine.name, notes=(note,))
 
 
 def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
@@ -152,19 +151,24 @@ def _direct(command: ShellCommand) -> ServerStart | None:
     if _base(words[0]) in _BUILDS:
         return None
     for at, word in enumerate(words[:12]):
-        base, following = _base(word), words[at + 1 : at + 3]
-        end = at + 1
-        engine = _PROGRAMS.get(base)
-        if _PYTHON.fullmatch(base) and following[:1] == ("-m",) and len(following) > 1:
-            engine, end = _MODULES.get(following[1]), at + 3
-        if engine is None or (base in _SUBCOMMANDS and following[:1] != ("serve",)):
+        program = _PYTHON_NAME if _PYTHON.fullmatch(_base(word)) else _base(word)
+        run = (program, *words[at + 1 :])
+        form = next((each for each in _COMMANDS if run[: len(each)] == each), None)
+        if form is None:
             continue
-        end += words[end : end + 1] == ("serve",) and engine != "llama-cpp"
+        end = at + len(form)
         before = tuple(each for each in words[:at] if each not in _WRAPPERS)
         why = "it precedes the server and is not imported"
         notes = (lost(lines[0], redaction.joined(before), why),) if before else ()
-        return ServerStart(engine, words[end:], lines[end:], env=command.env, notes=notes)
+        return ServerStart(_COMMANDS[form], words[end:], lines[end:], env=command.env, notes=notes)
     return None
+
+
+def engine_of(text: str) -> str | None:
+    """Return the engine of the first server that a text starts; None if it starts none."""
+    found = re.search(rf"(?:{SERVERS})", " ".join(text.split()))
+    start = _direct(ShellCommand(tuple(found[0].split()), (1,) * len(found[0].split()))) if found else None
+    return start.engine if start else None
 
 
 def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:

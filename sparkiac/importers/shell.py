@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import compose, shell_commands, systemd
 from sparkiac.importers.launch import NothingToImport, Unreadable
-from sparkiac.importers.shell_commands import RUNS, SERVERS
+from sparkiac.importers.serving import SERVERS
+from sparkiac.importers.shell_commands import RUNS
 from sparkiac.importers.shell_words import Script, script
 
 if TYPE_CHECKING:

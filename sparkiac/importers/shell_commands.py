@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 Written: TypeAlias = Callable[[HereDocument, int], tuple[Launch, ...]]
 """Reads what a here-document writes, at a given nesting depth."""
-SERVERS: Final = (
-    r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
-    r"|python3? -m (?:vllm\.entrypoints|sglang\.launch_server|tensorrt_llm\.commands)"
-)
 RUNS: Final = re.compile(
-    rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})|launch_server"
+    rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{serving.SERVERS})"
 )
 _IGNORED: Final = frozenset(
     """

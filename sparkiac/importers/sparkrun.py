@@ -11,15 +11,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import eugr, machines, recipe, sparkrun_blocks, sparkrun_layers, sparkrun_nodes, template
+from sparkiac import catalog, engines
+from sparkiac.importers import (
+    eugr,
+    machines,
+    recipe,
+    serving,
+    sparkrun_blocks,
+    sparkrun_layers,
+    sparkrun_nodes,
+    template,
+)
 from sparkiac.importers.launch import Launch, Unreadable
 from sparkiac.importers.recipe import RecipeCommand
 from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
 from sparkiac.importers.shell_words import split
-from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate
+from sparkiac.importers.sparkrun_runtimes import generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from sparkiac.model.tables import SparkrunRuntime
 
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _SPARKRUN_KEYS: Final = frozenset(
@@ -32,11 +44,6 @@ _RAY: Final = frozenset({"vllm-ray", "eugr-vllm"})
 _BACKEND: Final = "--distributed-executor-backend"
 _READ_BY_SPARKRUN: Final = frozenset({*machines.KEYS, "ep_size", "served_model_name", "distributed_executor_backend"})
 """Defaults that sparkrun reads itself, whether or not the command uses them."""
-_PROGRAMS: Final = (
-    (re.compile(r"sglang\s+serve\b|python3?\s+-m\s+sglang\.launch_server\b"), "sglang"),
-    (re.compile(r"llama-server\b"), "llama-cpp"),
-    (re.compile(r"trtllm-serve\b|mpirun\b.*trtllm"), "trtllm"),
-)
 
 
 def recognise(text: str, name: str) -> bool:
@@ -64,7 +71,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     if command is None:
         started = _generated(file, runtime, model, settings)
     else:
-        started = _filled(file, command, RUNTIMES.get(runtime), settings, model)
+        started = _filled(file, command, catalog.sparkrun_runtimes().get(runtime), settings, model)
     nodes = topology.nodes(started.argv)
     started = _backend(file, started, runtime, settings, nodes=nodes)
     launch = _launch(file, started, model=model, name=_name(file, name), nodes=nodes)
@@ -105,12 +112,12 @@ def _runtime(file: RecipeFile) -> str:
     named = file.text("runtime")
     if named is not None:
         return named
-    command = str(file.data.get("command") or "").strip()
-    return next((runtime for form, runtime in _PROGRAMS if form.match(command)), "vllm")
+    engine = engines.named(serving.engine_of(str(file.data.get("command") or "")))
+    return (engine.sparkrun or engines.every()[0].sparkrun)[0]
 
 
 def _filled(
-    file: RecipeFile, command: str, runtime: Runtime | None, settings: Mapping[str, object], model: str | None
+    file: RecipeFile, command: str, runtime: SparkrunRuntime | None, settings: Mapping[str, object], model: str | None
 ) -> RecipeCommand:
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
     values = {key: str(value) for key, value in named.items() if value is not None}
@@ -128,7 +135,7 @@ def _filled(
     return started
 
 
-def _added_options(runtime: Runtime | None, settings: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _added_options(runtime: SparkrunRuntime | None, settings: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the options that sparkrun adds to a command without them, each with its default's key."""
     if runtime and runtime.served_name and settings.get("served_model_name") is not None:
         yield "served_model_name", runtime.served_name
@@ -143,7 +150,7 @@ def _collapsed(value: str) -> str:
 
 def _generated(file: RecipeFile, runtime: str, model: str | None, settings: Mapping[str, object]) -> RecipeCommand:
     """Build the command that the runtime generates from the defaults."""
-    known = RUNTIMES.get(runtime)
+    known = catalog.sparkrun_runtimes().get(runtime)
     if known is None or model is None:
         why = f"no command, and the command of runtime {runtime} is unknown" if model else "no command and no model"
         file.lost(file.line("runtime"), f"runtime: {runtime}", why)

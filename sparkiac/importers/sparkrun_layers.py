@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import catalog
 from sparkiac.importers import machines
 from sparkiac.importers.recipe_file import summary
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from sparkiac.importers.recipe_file import RecipeFile
 
 _LAYERS: Final = ("defaults", "env")
-_SPARK: Final = {"vendor": "nvidia", "arch": "sm_121", "platform": "dgx-spark", "gpus_per_node": 1}
-"""Facts about a DGX Spark."""
 _SHORT_NAMES: Final = {
     "tp": "tensor_parallel",
     "pp": "pipeline_parallel",
@@ -58,7 +57,9 @@ def _facts(file: RecipeFile, settings: Mapping[str, object]) -> dict[str, object
     nodes = machines.from_settings(settings) or file.data.get("min_nodes") or 1
     sizes = {short: settings.get(key, 1) for short, key in _SHORT_NAMES.items()}
     family = "vllm" if "vllm" in runtime else runtime
-    return {**_SPARK, **sizes, "nodes": nodes, "runtime": runtime, "runtime_family": family}
+    arch = f"sm_{catalog.gpu().compute_capability.replace('.', '')}"
+    machine = {"vendor": "nvidia", "arch": arch, "platform": catalog.DEFAULT_PLATFORM, "gpus_per_node": 1}
+    return {**machine, **sizes, "nodes": nodes, "runtime": runtime, "runtime_family": family}
 
 
 def _applies(key: str, expected: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:

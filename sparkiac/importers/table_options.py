@@ -1,4 +1,4 @@
-"""Command lines of SGLang, llama.cpp and TensorRT-LLM, read by the option tables of their engines."""
+"""Command lines of engines other than vLLM, read by their option tables."""
 
 from __future__ import annotations
 
@@ -15,23 +15,6 @@ if TYPE_CHECKING:
 
     from sparkiac.engines import Option
 
-
-_SHORT: Final = {
-    "sglang": values.table("""
-    --model=model_path --tp=tp_size --tensor-parallel-size=tp_size --dp=dp_size --data-parallel-size=dp_size
-    --pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size
-    """),
-    "llama-cpp": values.table("""
-    -m=model -a=alias -c=ctx_size -b=batch_size -ub=ubatch_size -np=parallel -t=threads -tb=threads_batch
-    -ngl=n_gpu_layers -fa=flash_attn -n=n_predict -ctk=cache_type_k -ctv=cache_type_v -hf=hf_repo -hff=hf_file
-    -md=spec_draft_model --model-draft=spec_draft_model -sm=split_mode -ts=tensor_split -mg=main_gpu -s=seed
-    -cb=cont_batching -ot=override_tensor
-    """),
-    "tensorrt-llm": {"--extra_llm_api_options": "extra_llm_api_options"},
-}
-"""Engine → other spelling → option, from sglang's server_args, tools/server/README.md and trtllm-serve.rst."""
-_FORMER_SWITCHES: Final = {"-fa": "on", "--flash-attn": "on"}
-"""Former switches of llama.cpp that require a value since September 2025."""
 _SEVERAL: Final = frozenset({"served_model_name"})
 """Options for which people write several words, as in vLLM."""
 _LISTS: Final = frozenset({"words", "many"})
@@ -50,8 +33,9 @@ class _TableReader:
         known = engines.named(engine)
         self.options = known.options or {}
         self.elsewhere = known.elsewhere
+        self.former_switches = known.former_switches
         self.pairs = [*zip(words, lines, strict=True)]
-        self.short = _SHORT.get(engine, {})
+        self.short = values.table(known.spellings)
         self.model: str | None = None
         self.found: dict[str, OptionValue] = {}
         self.notes: list[Note] = []
@@ -92,8 +76,8 @@ class _TableReader:
         known = self.options.get(name)
         known_here = known is not None or name in self.elsewhere
         found = self._value(name, known, [value] if equals else None, known=known_here)
-        if known is not None and found is None and head in _FORMER_SWITCHES:
-            found = _FORMER_SWITCHES[head]
+        if known is not None and found is None and head in self.former_switches:
+            found = self.former_switches[head]
             self.notes.append(corrected(line, head, f"current releases require a value; read as {found}"))
         if known is not None and found is None:
             self.notes.append(lost(line, head, "its value is missing"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.model import forms
 from sparkiac.model.references import hub_file
@@ -193,7 +194,7 @@ def _form(container: Container, handle: str) -> LoadedFormat:
         return "bare"
     formats = {str(options.get(key) or _AUTO) for key in ("load_format", "config_format")}
     native = "mistral" in formats or (
-        formats == {_AUTO} and container.server.engine == "vllm" and not _is_old(container)
+        formats == {_AUTO} and engines.named(container.server.engine).interfaces and not _is_old(container)
     )
     return "consolidated" if native else "shards"
 

@@ -8,8 +8,6 @@ from sparkiac.model.base import Code, EntryName, Model, Name, ShortText
 from sparkiac.model.facts import ModelFacts
 from sparkiac.model.settings import Serving, Settings
 
-EngineName = Literal["vllm", "sglang", "llama-cpp", "tensorrt-llm", "aeon-vllm"]
-"""Names of the engines; each has a module in sparkiac/engines."""
 UseCase = Literal[
     "agents",
     "any",
@@ -99,7 +97,7 @@ class CatalogEntry(Model):
 class Recipe(CatalogEntry, Serving):
     """A model served by an engine in an image with known-good options, with its sources."""
 
-    engine: EngineName
+    engine: Name
     """The serving engine."""
     nodes: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of hosts that it needs."""
@@ -125,7 +123,7 @@ class Variant(CatalogEntry, Serving):
 class Fragment(CatalogEntry, Settings):
     """Settings that can be added to any recipe of an engine."""
 
-    engine: EngineName | None = None
+    engine: Name | None = None
     """Engine that it is for; any engine if omitted."""
     nodes: Annotated[int, Field(ge=1, le=64)] | None = None
     """Number of hosts that it is for."""

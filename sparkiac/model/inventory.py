@@ -32,7 +32,6 @@ from sparkiac.model.base import (
     Word,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import EngineName
 from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
@@ -171,8 +170,8 @@ class Deployment(Serving):
 
     recipe: RecipeName | None = None
     """Recipe of the catalog that the deployment uses; without one, set `engine`, `image` and `model`."""
-    engine: EngineName | None = None
-    """Serving engine of a deployment without a recipe."""
+    engine: Name | None = None
+    """Serving engine of a deployment without a recipe, by the name that the catalog gives it."""
     hosts: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one group; the first one is the leader."""
     executor: Literal["mp", "ray"] | None = None

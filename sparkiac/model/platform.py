@@ -1,13 +1,10 @@
 """A hardware profile: what preflight expects of a host before an apply."""
 
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from sparkiac.model.base import Gib, KernelParameter, Model, ShortText, SysctlKey, SysctlValue, Version, Word
-
-_GB10: Final = "12.1"
-"""Compute capability of the GPU of a DGX Spark."""
 
 
 class Gpu(Model):
@@ -17,16 +14,13 @@ class Gpu(Model):
     """Product name."""
     compute_capability: Version
     """Compute capability, such as '12.1'."""
-
-    @property
-    def shares_memory(self) -> bool:
-        """Return whether CPU and GPU have one memory, as on a DGX Spark; any other GPU counts as a discrete one."""
-        return self.compute_capability == _GB10
+    unified_memory: bool | None = None
+    """Whether CPU and GPU have one memory; default: as on the catalog's platform with this compute capability."""
 
 
 def is_discrete(gpu: Gpu | None) -> bool:
     """Return whether a GPU has its own memory, whose size is unknown."""
-    return gpu is not None and not gpu.shares_memory
+    return gpu is not None and not gpu.unified_memory
 
 
 class Requirements(Model):

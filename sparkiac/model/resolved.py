@@ -17,6 +17,7 @@ from sparkiac.model.base import (
     Line,
     Model,
     ModelHandle,
+    Name,
     OptionName,
     OptionValue,
     Pause,
@@ -29,7 +30,6 @@ from sparkiac.model.base import (
     UserName,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import EngineName
 from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
 from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.model.platform import Platform
@@ -89,7 +89,7 @@ class ResolvedContainerSettings(ContainerSettings):
 class ResolvedDeployment(Serving):
     """A deployment on one of its hosts."""
 
-    engine: EngineName
+    engine: Name
     """The serving engine."""
     image: ImageReference
     model: ModelHandle

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version
+from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version, Word
 from sparkiac.model.speculative import Drafter, Tokens
 from sparkiac.report import Severity
 
@@ -100,3 +100,56 @@ class UnwrittenTable(Model):
 
     unwritten: tuple[UnwrittenKeys, ...]
     """All such keys."""
+
+
+class SparkrunRuntime(Model):
+    """A runtime of sparkrun: a server, and the options that it makes of the defaults of a recipe."""
+
+    names: tuple[Name, ...]
+    start: tuple[Word, ...]
+    """Words before the model."""
+    start_file: tuple[Word, ...] = ()
+    """Words before a model that is a file, if they differ."""
+    renamed: dict[str, str] = {}
+    """Defaults whose option has another name."""
+    same_name: tuple[str, ...] = ()
+    """Defaults whose option has the same name, with dashes."""
+    switches: tuple[str, ...] = ()
+    """Options without a value."""
+    on_by_default: tuple[str, ...] = ()
+    """Switches that false turns off with a separate option."""
+    written_if_false: tuple[str, ...] = ()
+    """Switches that are written only if false."""
+    defaults: dict[str, str] = {}
+    """Defaults of the runtime itself."""
+    served_name: str | None = "--served-model-name"
+    """Option for the served name."""
+
+
+class SparkrunRuntimes(Model):
+    """Content of sparkrun.yaml."""
+
+    runtimes: tuple[SparkrunRuntime, ...]
+
+
+class GroupSetting(Model):
+    """A setting of each node of a group, and when and why it is made."""
+
+    path: tuple[str, ...]
+    value: int | str | None = None
+    of: Literal["link address", "host address", "interface", "devices"] | None = None
+    """The fact about a host that is its value, if the value is not the same on all hosts."""
+    when: Literal["always", "rdma", "no rdma", "one network", "mesh", "ring"]
+    """`rdma` if a link of the host has an RDMA device."""
+    shown: ShortText | None = None
+    """The value in words, for the documentation."""
+    reason: ShortText
+    source: ShortText
+    executors: tuple[Name, ...] = ()
+    """Executors whose nodes get it; empty for all that exchange data through NCCL."""
+
+
+class GroupSettings(Model):
+    """Content of groups.yaml."""
+
+    decisions: tuple[GroupSetting, ...]

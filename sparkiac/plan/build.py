@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac import catalog
 from sparkiac.plan import fleet_timer, placement, promise, proof, turns, weights
 from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.builds import Images
@@ -15,7 +16,6 @@ from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement
 from sparkiac.resolve.fabric import links_of
-from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def build(resolved: Resolved) -> Plan:
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
-    platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
+    platforms = {name: host.platform or catalog.DEFAULT_PLATFORM for name, host in written.hosts.items()}
     proofs = proof.proofs(placed, pinned.pins.models, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
     peers = weights.weight_peers(values, stores)
@@ -120,7 +120,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         programs=placed.programs,
         config_files=placed.config_files,
         start_order=whole.start_order[name],
-        platform_name=written.platform or DEFAULT_PLATFORM,
+        platform_name=written.platform or catalog.DEFAULT_PLATFORM,
         gpu=values.gpu,
         links=links_of(values),
         ethernets=ethernets(values),

@@ -80,7 +80,7 @@ class DeploymentNode(NamedTuple):
     @property
     def nccl(self) -> bool:
         """Return whether it exchanges data with other nodes through NCCL."""
-        return self.executor in fabric.NCCL
+        return not self.alone and self.engine.groups is not None and self.engine.groups.nccl
 
     @property
     def leads(self) -> bool:
@@ -152,12 +152,12 @@ def _part(node: DeploymentNode) -> Part:
 
 def _options(node: DeploymentNode, part: Part) -> dict[str, Any]:
     """Return the engine options, including those that connect the hosts of a group. Sizes in the inventory are kept."""
-    options: dict[str, Any] = dict(node.values.set)
+    options, engine = dict(node.values.set), node.engine
     if node.alone:
         return options
-    computed = node.engine.groups.computed if node.engine.groups else ()
+    computed = engine.groups.computed if engine.groups else ()
     decided = {name: value for name, value in part.options.items() if name in computed}
-    return dict(part.options) | options | {"host": node.address, "port": node.values.port} | decided
+    return dict(part.options) | options | {engine.host: node.address, engine.port: node.values.port} | decided
 
 
 def _command(
@@ -186,7 +186,7 @@ def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Co
     ports = (*part.ports, *leads)
     return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
-        published=Published(node.address, port, options["port"]) if node.alone else None,
+        published=Published(node.address, port, options[node.engine.port]) if node.alone else None,
         host=not node.alone,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),
         opened=(*((part.listen, port) for port in part.ports), *((link.address, port) for port in leads if link)),
@@ -263,7 +263,7 @@ def _server(node: DeploymentNode, recipe: UsedRecipe, part: Part, options: Mappi
 def _checks(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server. With host networking, it may not listen on loopback."""
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    return health.checks(node.engine, part, f"http://{address}:{options['port']}" if node.leads else None)
+    return health.checks(node.engine, part, f"http://{address}:{options[node.engine.port]}" if node.leads else None)
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:
@@ -275,7 +275,7 @@ def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) 
 def _memory_bytes(node: DeploymentNode, options: Mapping[str, Any], image: Image) -> int | None:
     """Return the share of the host's memory that the engine uses; None if it is unknown, or for a discrete GPU."""
     share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
-    if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
+    if share is None and node.engine.interfaces and options.get("kv_cache_memory_bytes") is None:
         share = default_utilization(interfaces.assumed(image.vllm))
     if share is None or total_gib is None or is_discrete(node.host.gpu):
         return None

@@ -28,12 +28,6 @@ _ARCHITECTURES: Final = (
     (r"\w+(ForTextEncoding|EmbeddingModel|Model)", "embedding"),
 )
 """Ending of the architecture name in config.json → kind of API, chosen as vLLM chooses its runner."""
-_STRUCTURED: Final = frozenset({"vllm", "sglang", "llama-cpp"})
-"""Engines that restrict an answer to a JSON schema without an option."""
-_METRICS_OPTION: Final = {"sglang": "enable_metrics", "llama-cpp": "metrics"}
-"""Engine → option without which it has no metrics."""
-_CONTEXT: Final = {"sglang": "context_length"}
-"""Engine → option for the length that /v1/models reports; llama.cpp reports none."""
 
 
 def promise(unit: Container | Program, config: Config) -> Promise | None:
@@ -56,7 +50,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         api_key=unit.secrets[0].name if unit.secrets and server.served else None,
         clients=server.clients if serves else (),
         reasoning=generates and server.options.get("reasoning_parser") is not None,
-        structured=generates and server.engine in _STRUCTURED,
+        structured=generates and engines.named(server.engine).structured,
         vision=generates and _accepts_images(server, config),
         max_model_len=_length(server) if serves else None,
         dimensions=_dimensions(config) if kind == "embedding" else None,
@@ -108,7 +102,7 @@ def _accepts_images(server: ModelServer, config: Config) -> bool:
 
 def _length(server: ModelServer) -> int | None:
     """Return the length that /v1/models must report, if the inventory or the recipe sets it."""
-    length = server.options.get(_CONTEXT.get(server.engine or "", "max_model_len"))
+    length = server.options.get(engines.named(server.engine).context or "")
     found = options.read({"max_model_len": length}, release=(0,))
     return None if isinstance(found, Unknown) else found.max_model_len
 
@@ -119,6 +113,5 @@ def _dimensions(config: Config) -> int | None:
 
 
 def _metrics(server: ModelServer) -> str | None:
-    if server.engine is None or server.options.get(_METRICS_OPTION.get(server.engine, ""), True) is False:
-        return None
-    return engines.named(server.engine).metrics
+    engine = engines.named(server.engine)
+    return None if server.options.get(engine.metrics_option or "", True) is False else engine.metrics

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, recorded, speed
 from sparkiac.memory import shape as shapes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.speed import Range, Reads
     from sparkiac.model.lock import LockedModel
+    from sparkiac.model.platform import Gpu
     from sparkiac.model.records import StartRecord
     from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost
@@ -37,7 +39,6 @@ _SHORT: Final = 1024
 """Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
 _ACCEPTED: Final = (0.60, 0.85)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
-_VLLM: Final = frozenset({"vllm", "aeon-vllm"})
 _STATED: Final = "catalog: published size"
 _GPU_MEMORY: Final = Unknown(("size of the GPU's own memory",))
 _OWN_MEMORY: Final = "in the GPU's own memory, whose size is unknown"
@@ -64,8 +65,8 @@ def proofs(
         recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
         made = _proof(container, total, known, recorded_starts, beside)
-        if is_discrete(host.values.gpu):
-            made = _on_discrete(made, container, recorded_starts)
+        if (gpu := host.values.gpu) is not None:
+            made = _on_gpu(made, gpu, container, recorded_starts.exact)
         found.setdefault(host.name, {})[container.name] = made
     return found
 
@@ -113,26 +114,25 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
     )
 
 
-def _on_discrete(made: Proof, container: Container, begun: Starts) -> Proof:
-    """Return the calculation for a discrete GPU: all formulas of memory and speed are those of the GB10.
+def _on_gpu(made: Proof, gpu: Gpu, container: Container, exact: StartRecord | None) -> Proof:
+    """Return the calculation for this GPU: formulas of memory need unified memory, those of speed are a DGX Spark's.
 
-    What remains is what the model and the options decide, and speeds that were recorded on this platform.
+    Elsewhere, what the model and the options decide remains, and speeds that were recorded on this platform.
     """
-    exact, server = begun.exact, _opaque(container)
-    return made._replace(
-        server=server._replace(requested=server.requested._replace(source=_OWN_MEMORY)),
-        fit=_GPU_MEMORY,
-        advice=_GPU_MEMORY,
-        steps=(),
-        decode=(recorded.decodes(exact) if exact else ()) or _GPU_SPEED,
-        busy=None,
-        prefill=(recorded.prefill(exact) if exact else None) or _GPU_SPEED,
-        record=made.record if exact else None,
-    )
+    discrete = is_discrete(gpu)
+    if discrete:
+        opaque = _opaque(container)
+        server = opaque._replace(requested=opaque.requested._replace(source=_OWN_MEMORY))
+        record = made.record if exact else None
+        made = made._replace(server=server, fit=_GPU_MEMORY, advice=_GPU_MEMORY, steps=(), record=record)
+    if not discrete and gpu.compute_capability == catalog.gpu().compute_capability:
+        return made
+    decode = (recorded.decodes(exact) if exact else ()) or _GPU_SPEED
+    return made._replace(decode=decode, busy=None, prefill=(recorded.prefill(exact) if exact else None) or _GPU_SPEED)
 
 
 def _processes(container: Container, record: StartRecord | None) -> tuple[int, int]:
-    if container.server.engine not in _VLLM:
+    if not engines.named(container.server.engine).vllm:
         return 0, 0
     return budget.process_bytes(record.terms.host_bytes if record else None, leads=container.server.leads)
 
@@ -149,7 +149,7 @@ def _record_used(container: Container, begun: Starts) -> str | None:
 
 
 def _predicted(container: Container, total_bytes: int | None, known: Models, begun: Starts) -> Prediction:
-    if container.server.engine != "vllm":
+    if not engines.named(container.server.engine).interfaces:
         unknown = Unknown((f"cache layout of {container.server.engine}",))
         return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
     release = interfaces.assumed(container.image.vllm)
@@ -190,7 +190,7 @@ def _stated(name: str, size_bytes: int | None) -> Term | None:
 
 
 def _assumed(container: Container) -> str | None:
-    if container.server.engine != "vllm" or container.image.vllm is not None:
+    if not engines.named(container.server.engine).interfaces or container.image.vllm is not None:
         return None
     newest = interfaces.versions()[-1]
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.engines import ollama
+from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
 from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address

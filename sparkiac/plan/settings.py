@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparkiac import engines
 from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def server_port(values: ResolvedDeployment) -> int:
     """Return the port that the server listens on in its container."""
-    port = values.set["port"]
+    port = values.set[engines.named(values.engine).port]
     assert isinstance(port, int), "resolve has checked the type"  # noqa: S101
     return port
 

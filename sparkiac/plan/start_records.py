@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.catalog import metrics
+from sparkiac.engines.records import vllm
 from sparkiac.memory.values import not_negative
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.records import Cached, RecordSource, StartRecord, Terms
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _ID: Final = 8
 LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
-_VLLM: Final = metrics.METRICS["vllm"]
 _RESIDENT: Final = "process_resident_memory_bytes"
 
 
@@ -52,7 +52,7 @@ def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
     for name, _, value in metrics.samples(page):
         sums[name] = sums.get(name, 0.0) + value
     cache = cache_labels(page) or {}
-    drafted, accepted = (sums.get(_VLLM[each].name) for each in ("draft_tokens", "accepted_tokens"))
+    drafted, accepted = (sums.get(vllm.QUANTITIES[each].name) for each in ("draft_tokens", "accepted_tokens"))
     resident = _within(sums.get(_RESIDENT), MOST_BYTES)
     return StartRecord(
         subject=subject,
@@ -66,7 +66,7 @@ def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
 
 def cache_labels(page: str) -> dict[str, str] | None:
     """Return the facts about the KV cache of a vLLM metrics page; None for any other text."""
-    found = (labels for name, labels, _ in metrics.samples(page) if name == _VLLM["cache_config"].name)
+    found = (labels for name, labels, _ in metrics.samples(page) if name == vllm.QUANTITIES["cache_config"].name)
     return next((dict(LABEL.findall(labels)) for labels in found), None)
 
 

@@ -33,6 +33,9 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
             yield _unknown("platform", platform, platforms, document.at_value(path))
         yield from _images(document, name, host, hosts)
+    for recipe in library.recipes.values():
+        if recipe.value is not None:
+            yield from _engine(recipe.value.engine, recipe.document.at_value(("engine",)))
     yield from _same_machine(document, hosts)
     yield from _retired(document, hosts)
     for name, deployment in deployments.items():
@@ -156,9 +159,16 @@ def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Itera
     if "engine" not in deployment:
         hint = "add `recipe:` with a name from `sparkiac recipes list`, or add `engine:`, `image:` and `model:`"
         yield error(NEEDED, f"deployment {base[-1]} has neither a recipe nor an engine", document.at_key(base), hint)
+    elif name := _name(forms.NAME, deployment["engine"]):
+        yield from _engine(name, document.at_value((*base, "engine")))
     if "variant" in deployment:
         message = f"deployment {base[-1]} has a variant but no recipe"
         yield error(NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
+
+
+def _engine(name: str, place: Loc) -> Iterator[Finding]:
+    if name not in engines.names():
+        yield _unknown("engine", name, engines.names(), place)
 
 
 def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TIMEOUTS: Final = tuple(("timeouts", key) for key in ("ready_s", "stop_s", "restart_delay_s", "drain_s", "answer_s"))
 _OF_DEPLOYMENT: Final = (
-    *(("image",), ("model",), ("bind",), ("port",), ("set", "port")),
+    *(("image",), ("model",), ("bind",), ("port",)),
     *(("container", "ipc"), ("container", "tmp_size_gib"), ("container", "read_only")),
     *TIMEOUTS,
 )
@@ -35,12 +35,12 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
         if len(values["deployments"][base[1]]) > 1:
             yield from _computed(inventory, leaves, (*base, "set"), engine)
         yield from _executor(inventory, base, engine, alone=len(values["deployments"][base[1]]) == 1)
-        yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
+        yield from missing(inventory, leaves, base, (*_OF_DEPLOYMENT, ("set", engine.port)))
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
         yield from _loading(inventory, base, found, values["hosts"][str(base[2])])
         yield from bind(inventory, leaves, base, host=str(base[2]))
-        yield from _options(inventory, leaves, (*base, "set"))
+        yield from _options(inventory, leaves, (*base, "set"), engine)
         yield from _files(inventory, base, found.get("container", {}).get("files", {}))
         yield from _drafter(inventory, leaves, base, engine)
 
@@ -120,9 +120,10 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
         yield error(NEEDED, message, place, f"add hosts.{host}.fabric.links or use bind: lan")
 
 
-def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
-    """Find options with values that the plan cannot use."""
-    for option, (accepts, expected) in _READ.items():
+def _options(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
+    """Find options with values that the plan cannot use; all others are passed to the engine unchecked."""
+    share = {engine.memory_share: (_is_share, "a number above 0 and at most 1")} if engine.memory_share else {}
+    for option, (accepts, expected) in ({engine.port: (_is_port, "a port number")} | share | _OTHERWISE).items():
         leaf = leaves.get((*base, option))
         if leaf is not None and not accepts(leaf[0]):
             found = "" if accepts is _never else f", not {leaf[0]!r}"
@@ -182,14 +183,11 @@ def _never(_value: object) -> bool:
     return False
 
 
-_READ: Final = {
-    "port": (_is_port, "a port number"),
-    "gpu_memory_utilization": (_is_share, "a number above 0 and at most 1"),
-    "mem_fraction_static": (_is_share, "a number above 0 and at most 1"),
+_OTHERWISE: Final = {
     "speculative_config": (_never, "set with the key `speculative:` instead"),
     "served_model_name": (_never, "set with the key `served_names:` instead"),
 }
-"""Engine options that the plan reads, each with its check; all others are passed to the engine unchecked."""
+"""Engine options for which the inventory has a key."""
 
 
 def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> Iterator[Finding]:

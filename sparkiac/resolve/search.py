@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.catalog.library import SHIPPED
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from sparkiac.catalog.library import Library
     from sparkiac.memory.sharing import Room
     from sparkiac.resolve.catalogued import Catalogued
-
-MACHINE: Final = "dgx-spark"
-"""The platform that --fits-beside assumes."""
 
 
 class RecipeQuery(NamedTuple):
@@ -81,7 +78,7 @@ def load(found: Catalogued) -> Term:
 
 def total_bytes() -> int:
     """Return the memory of the platform."""
-    known = catalog.platform(MACHINE)
+    known = catalog.platform(catalog.DEFAULT_PLATFORM)
     size_gib = known.valid.memory_gib if known else None
     assert size_gib is not None, "the platform is shipped, with its memory"  # noqa: S101
     return int(size_gib * GIB)

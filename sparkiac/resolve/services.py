@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
-from sparkiac.engines import ollama
+from sparkiac.engines.records import ollama
 from sparkiac.hints import nearest
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.services import (

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sparkiac.report import Origin, Path
     from sparkiac.source import Source
 
-DEFAULT_PLATFORM: Final = "dgx-spark"
-"""Default platform of a host."""
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
 _HOST: Final = tuple(name for name in Host.model_fields if name in ResolvedHost.model_fields and name != "ssh")
@@ -64,10 +62,10 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.hosts]
     known = library.recipe(deployment.recipe) if deployment.recipe else None
     name = deployment.engine or (known.value.engine if known and known.value else None)
-    groups = engines.named(name).groups if name else None
+    groups = engines.named(name).groups
     if groups is None or not all(members):
         return {}
-    return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor))
+    return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor), nccl=groups.nccl)
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:
@@ -103,9 +101,14 @@ def _from_inventory(inventory: Source[Inventory], base: Path, keys: tuple[str, .
 
 
 def _platform(inventory: Source[Inventory], name: str) -> Leaves:
-    chosen = inventory.valid.hosts[name].platform or DEFAULT_PLATFORM
+    chosen = inventory.valid.hosts[name].platform or catalog.DEFAULT_PLATFORM
     if chosen in inventory.valid.platforms:
-        return _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
+        found = _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
+        gpu, origin = found.get(("gpu",), (None, None))
+        if gpu and origin and gpu.get("unified_memory") is None:
+            shared = catalog.has_unified_memory(gpu["compute_capability"])
+            return {**found, ("gpu",): ({**gpu, "unified_memory": shared}, origin)}
+        return found
     known = catalog.platform(chosen)
     assert known is not None, "references were checked"  # noqa: S101
     return of_entry(known.document, layer=f"platform {chosen}", keys=_PLATFORM)

@@ -50,6 +50,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import engines
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
@@ -65,10 +66,7 @@ RULE: Final = rule(
     "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/serve/render/serving.py",
     "Spark guide L158-159, L184, L637-639, L648",
 )
-_NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
 _HINT: Final = "add it under `set`; choose the parser of the model's family: qwen3_xml, qwen3_coder, gemma4"
-_ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
-"""Engines that need both options; others have their own options."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -76,16 +74,17 @@ def check(plan: Plan) -> Iterator[Hit]:
     programs = [program for host in plan.hosts for program in host.programs]
     agents = {link.name: program.name for program in programs for link in program.dependencies}
     for host, container in plan.containers:
-        if container.server.served and container.server.engine in _ENGINES:
+        if container.server.served and engines.named(container.server.engine).tools:
             asked = "tools" in container.server.clients or container.name in agents
             yield from _hits(host, container, agents.get(container.name, "its clients") if asked else None)
 
 
 def _hits(host: HostPlan, container: Container, who: str | None) -> Iterator[Hit]:
-    missing = [option for option in _NEEDED if not container.server.options.get(option)]
+    needed = engines.named(container.server.engine).tools
+    missing = [option for option in needed if not container.server.options.get(option)]
     if who is not None and missing:
         message = f"{container.name} refuses requests with tools from {who}: {' and '.join(missing)} not set"
         yield Hit(container.path, message, _HINT, host=host.name)
-    elif missing == [_NEEDED[1]]:
-        message = f"{container.name} does not start: {_NEEDED[0]} needs a {_NEEDED[1]}"
-        yield hit(host, container, ("set", _NEEDED[0]), message, _HINT)
+    elif missing == [needed[-1]]:
+        message = f"{container.name} does not start: {needed[0]} needs a {needed[-1]}"
+        yield hit(host, container, ("set", needed[0]), message, _HINT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.resolve import fabric
+from sparkiac import engines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ _DOCKER_HUB: Final = "docker.io/"
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
     """Return the hosts with unified memory, such as a DGX Spark."""
-    return (host for host in plan.hosts if host.gpu is not None and host.gpu.shares_memory)
+    return (host for host in plan.hosts if host.gpu is not None and host.gpu.unified_memory)
 
 
 def views(plan: Plan) -> Iterator[HostPlan]:
@@ -50,12 +50,14 @@ def groups(plan: Plan) -> Iterable[list[tuple[HostPlan, Container]]]:
 
 def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the nodes of groups that exchange data through NCCL."""
-    return ((host, each) for host, each in nodes(plan) if each.server.executor in fabric.NCCL)
+    found = ((host, each, engines.named(each.server.engine).groups) for host, each in nodes(plan))
+    return ((host, each) for host, each, groups in found if groups is not None and groups.nccl)
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
-    """Return the vLLM deployments on sm_121 GPUs; for a group, its leader."""
-    return ((host, each) for host, each in models(plan) if each.server.engine == "vllm" and each.server.leads)
+    """Return the vLLM deployments on such hosts; for a group, its leader."""
+    found = ((host, each) for host, each in models(plan) if each.server.leads)
+    return ((host, each) for host, each in found if engines.named(each.server.engine).interfaces)
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:

@@ -64,12 +64,8 @@ RULE: Final = rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes of groups on an engine that has no groups."""
     for host, container in plan.containers:
-        if container.server.engine is not None and container.server.node is not None:
-            engine = engines.named(container.server.engine)
-            if engine.groups is None:
-                message = (
-                    f"{container.name} spans {container.server.node[1]} hosts, "
-                    f"but sparkiac writes no groups for {engine.title} yet"
-                )
-                hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
-                yield Hit((*container.path, "hosts"), message, hint, host=host.name)
+        engine, node = engines.named(container.server.engine), container.server.node
+        if node is not None and engine.groups is None:
+            message = f"{container.name} spans {node[1]} hosts, but sparkiac writes no groups for {engine.title} yet"
+            hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
+            yield Hit((*container.path, "hosts"), message, hint, host=host.name)

@@ -65,12 +65,11 @@ RULE: Final = rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find methods that the engine, or its release in the image, does not support."""
     for host, container in plan.containers:
-        if container.server.engine is not None and container.server.speculative is not None:
-            engine, method = engines.named(container.server.engine), container.server.speculative["method"]
-            if method not in engine.speculative:
-                message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
-                hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
-                yield hit(host, container, ("speculative",), message, hint)
+        engine, method = engines.named(container.server.engine), (container.server.speculative or {}).get("method")
+        if method is not None and method not in engine.speculative:
+            message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
+            hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
+            yield hit(host, container, ("speculative",), message, hint)
     for server in serverrelease.servers(plan):
         yield from _release_hits(server)
 

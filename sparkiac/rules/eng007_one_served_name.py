@@ -60,10 +60,7 @@ RULE: Final = rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments with more served names than their engine supports."""
     for host, container in plan.containers:
-        if container.server.engine is not None and len(container.server.served) > 1:
-            engine = engines.named(container.server.engine)
-            if engine.one_name:
-                names = len(container.server.served)
-                message = f"{engine.title} supports one served name, but {container.name} has {names}"
-                hint = f"keep one name: served_names: [{container.server.served[0]}]"
-                yield hit(host, container, ("served_names",), message, hint)
+        engine, served = engines.named(container.server.engine), container.server.served
+        if engine.one_name and len(served) > 1:
+            message = f"{engine.title} supports one served name, but {container.name} has {len(served)}"
+            yield hit(host, container, ("served_names",), message, f"keep one name: served_names: [{served[0]}]")

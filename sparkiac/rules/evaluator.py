@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import catalog
 from sparkiac.catalog import interfaces
 from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.conditions import holds
@@ -30,10 +31,10 @@ def find(subjects: Iterable[Subject], facts: tuple[Fact, ...]) -> Iterator[Hit]:
 
 def applies(fact: Fact, subject: Subject) -> bool:
     """Return whether a deployment is in the scope of a fact and meets its condition."""
-    gpu = subject.host.gpu
+    gpu, hardware = subject.host.gpu, fact.hardware or catalog.gpu().compute_capability
     return (
         subject.container.server.engine == fact.engine
-        and (fact.hardware == _ANY or (gpu is not None and gpu.compute_capability == fact.hardware))
+        and (hardware == _ANY or (gpu is not None and gpu.compute_capability == hardware))
         and (fact.releases is None or _within(fact.releases, subject.release))
         and holds(fact.when, subject)
     )

@@ -63,7 +63,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    groups = engines.named(container.server.engine).groups if container.server.engine else None
+    groups = engines.named(container.server.engine).groups
     sizes = groups.split if groups else ()
     split = prod(count(container, option) or 1 for option in sizes)
     gpus = container.server.node[1] if container.server.node else 1

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import engines
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, hit, rule
@@ -50,15 +51,13 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Plan
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L65, L186, L202, L263, L309")
-_ENGINES: Final = frozenset({"vllm", "aeon-vllm", "sglang", "tensorrt-llm"})
-"""Engines that run as several processes."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find private shared memory of Docker's default size."""
     for host, container in models(plan):
         private = container.confinement.ipc != "host" and container.confinement.shm_size_bytes is None
-        if private and container.server.engine in _ENGINES:
+        if private and engines.named(container.server.engine).processes:
             message = f"{container.name} has only 64 MB of shared memory"
             hint = "set container.ipc: host, or container.shm_size_gib: 16"
             yield hit(host, container, ("container", "ipc"), message, hint)

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import engines
 from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, hit, rule
@@ -53,15 +54,16 @@ if TYPE_CHECKING:
 RULE: Final = rule(
     __name__, Severity.ERROR, "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
 )
-_KEY: Final = ("set", "host")
 _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find servers in a separate network that listen on its loopback."""
     for host, container in models(plan):
-        address = container.server.options.get("host")
+        option = engines.named(container.server.engine).host
+        address = container.server.options.get(option)
         if not container.network.host and address in _ITSELF:
             message = f"{container.name} listens on {address} inside its container, where no client can reach it"
-            fix = (Edit((*container.path, *_KEY), REMOVE),)
-            yield hit(host, container, _KEY, message, "remove host; `bind` sets the address of the host", fix=fix)
+            fix = (Edit((*container.path, "set", option), REMOVE),)
+            hint = f"remove {option}; `bind` sets the address of the host"
+            yield hit(host, container, ("set", option), message, hint, fix=fix)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm_check
 from sparkiac.hints import ranges
@@ -86,7 +87,8 @@ def compared_release(container: Container) -> Release:
 
 def servers(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the containers that run vLLM; for a group only its leader."""
-    return ((host, each) for host, each in plan.containers if each.server.engine == "vllm" and each.server.leads)
+    found = ((host, each) for host, each in plan.containers if each.server.leads)
+    return ((host, each) for host, each in found if engines.named(each.server.engine).interfaces)
 
 
 class ServerFault(NamedTuple):

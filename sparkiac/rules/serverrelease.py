@@ -58,10 +58,9 @@ class ServerRelease(NamedTuple):
 def servers(plan: Plan) -> Iterator[ServerRelease]:
     """Return the servers of engines that have a table of options."""
     for host, container in plan.containers:
-        if container.server.engine is not None:
-            engine = engines.named(container.server.engine)
-            if engine.table is not None:
-                yield _server(container, host, engine, engine.table)
+        engine = engines.named(container.server.engine)
+        if engine.table is not None:
+            yield _server(container, host, engine, engine.table)
 
 
 def _server(container: Container, host: HostPlan, engine: Engine, table: OptionTable) -> ServerRelease:

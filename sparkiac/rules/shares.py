@@ -22,7 +22,7 @@ class Share(NamedTuple):
 
 def share(host: HostPlan, container: Container) -> Share | None:
     """Return the share of the memory that an engine uses: the value set, or vLLM's default; None if unknown."""
-    option = engines.named(container.server.engine).memory_share if container.server.engine else None
+    option = engines.named(container.server.engine).memory_share
     value = container.server.options.get(option or "")
     if option is None:
         return None

@@ -72,7 +72,7 @@ def test_a_file_in_the_wrong_place_is_refused(files: list[RecipeText], code: str
 
 
 def test_a_fault_is_found_at_its_line_and_column() -> None:
-    found, findings = library.read([file("ours", "chat", raw=RECIPE.replace(b"engine: vllm", b"engine: vlm"))])
+    found, findings = library.read([file("ours", "chat", raw=RECIPE.replace(b"engine: vllm", b"engine: VLLM"))])
     [finding] = findings
     assert finding.loc is not None
     assert (finding.loc.file, *finding.loc.mark[:2]) == ("recipes/ours/chat.yaml", 2, 9)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.catalog import interfaces, metrics
-from sparkiac.catalog.metrics import METRICS, Metric
+from sparkiac import engines
+from sparkiac.catalog import interfaces
+from sparkiac.engines import Metric
 from tests.conftest import ROOT
 from tests.host.conftest import load
 
@@ -28,8 +29,10 @@ def exposed(page: Path) -> dict[str, str]:
 def test_a_running_server_exposes_what_the_table_says(page: Path) -> None:
     found = exposed(page)
     _, release, *rest = page.stem.split("-")
-    for quantity, metric in METRICS["vllm"].items():
-        expected = quantity in metrics.of("vllm", release) and (not metric.speculation or rest == ["speculation"])
+    for quantity, metric in engines.quantities("vllm").items():
+        expected = quantity in engines.quantities("vllm", release) and (
+            not metric.speculation or rest == ["speculation"]
+        )
         assert (metric.name in found) is expected, quantity
         assert found.get(metric.name, metric.kind) == metric.kind
 
@@ -44,26 +47,29 @@ def test_the_source_of_each_vllm_release_declares_what_the_table_says(release: s
     found = interfaces.interface(release)
     assert found is not None
     declared = {name.removesuffix("_total") for name in found.metrics}
-    table, said = METRICS["vllm"], metrics.of("vllm", release)
+    table, said = engines.quantities("vllm"), engines.quantities("vllm", release)
     assert [each for each in table if (table[each].name.removesuffix("_total") in declared) is not (each in said)] == []
 
 
 def test_a_counter_ends_in_total() -> None:
-    every = [metric for table in METRICS.values() for metric in table.values()]
+    every = [metric for engine in engines.every() for metric in engine.quantities.values()]
     assert [each.name for each in every if (each.kind == "counter") is not each.name.endswith("_total")] == []
 
 
 def test_the_engine_and_the_release_choose() -> None:
-    assert metrics.of("vllm")["waiting_by_reason"].first == "0.20.0"
-    assert "waiting_by_reason" not in metrics.of("vllm", "0.19.1")
-    assert metrics.of("vllm", "0.20.1.dev3")["waiting_by_reason"] == metrics.of("vllm")["waiting_by_reason"]
-    assert metrics.of("aeon-vllm") == metrics.of("vllm")
-    assert metrics.of("llama-cpp", "b9093")["running"] == Metric("llamacpp:requests_processing")
-    assert metrics.of("tensorrt-llm") == metrics.of(None) == {}
+    assert engines.quantities("vllm")["waiting_by_reason"].first == "0.20.0"
+    assert "waiting_by_reason" not in engines.quantities("vllm", "0.19.1")
+    assert (
+        engines.quantities("vllm", "0.20.1.dev3")["waiting_by_reason"]
+        == engines.quantities("vllm")["waiting_by_reason"]
+    )
+    assert engines.quantities("aeon-vllm") == engines.quantities("vllm")
+    assert engines.quantities("llama-cpp", "b9093")["running"] == Metric("llamacpp:requests_processing")
+    assert engines.quantities("tensorrt-llm") == engines.quantities(None) == {}
 
 
 def test_names_of_a_quantity_are_those_of_all_engines() -> None:
-    assert metrics.names("running", "generation_rate") == (
+    assert engines.metric_names("running", "generation_rate") == (
         "llamacpp:requests_processing",
         "sglang:gen_throughput",
         "sglang:num_running_reqs",
@@ -75,7 +81,7 @@ def test_the_probe_on_a_host_reads_the_same_names() -> None:
     probe = load("probe_metrics.py")
 
     def short(quantity: str) -> set[str]:
-        return {name.partition(":")[2] for name in metrics.names(quantity)}
+        return {name.partition(":")[2] for name in engines.metric_names(quantity)}
 
     assert short("running") == set(probe.RUNNING)
     assert short("waiting") == set(probe.WAITING)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sparkiac.engines.aeon_vllm import ENGINE
+from sparkiac.engines.records.aeon_vllm import ENGINE
 from tests.engines.serving import flags, on, start
+from tests.importers.texts import deployment
 from tests.plan.fleets import container, faults
 
 RECIPE = "aeon-7/dflash-qwen3.5-27b-nvfp4"
@@ -81,3 +82,11 @@ def test_a_model_by_its_handle_alone_is_refused() -> None:
     assert (
         fault == f"REF003 11:17 deployment chat has no model_path: neither the catalog nor the inventory sets it; {why}"
     )
+
+
+def test_a_model_that_no_recipe_serves_is_imported_on_this_engine() -> None:
+    """The recipe of vLLM for any model would start `vllm serve`, which these images ignore."""
+    own = "-v /srv/models/own/thing:/model -e MODEL_PATH=/model -e MAX_MODEL_LEN=4096"
+    found = deployment(f"docker run --gpus all {own} ghcr.io/aeon-7/vllm-dflash:latest\n")
+    assert (found["engine"], found.get("recipe")) == ("aeon-vllm", None)
+    assert found["set"] == {"max_model_len": 4096}

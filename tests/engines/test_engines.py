@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from typing import get_args
 
 import pytest
 
-from sparkiac.engines import named
-from sparkiac.model.catalog import EngineName
+from sparkiac import catalog
+from sparkiac.engines import named, names
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
+from tests.conftest import ROOT
 
-DEPLOYED = get_args(EngineName)
+DEPLOYED = names()
 ALL = (*DEPLOYED, "ollama")
 METHODS = {
     method
@@ -35,7 +37,7 @@ def test_defaults_are_settings_that_an_inventory_could_say(name: str) -> None:
     """All that a deployment needs of its engine is there: address, waits, confinement."""
     defaults = Settings.model_validate(dict(named(name).defaults), strict=False)
     assert defaults.set is not None
-    assert (defaults.set["host"], type(defaults.set["port"])) == ("0.0.0.0", int)  # noqa: S104  compared
+    assert (defaults.set[named(name).host], type(defaults.set[named(name).port])) == ("0.0.0.0", int)  # noqa: S104  compared
     assert defaults.env is not None
     assert any(variable.endswith("OFFLINE") for variable in defaults.env)
     assert defaults.container is not None
@@ -73,9 +75,37 @@ def test_the_parts_of_an_engine_fit_together(name: str) -> None:
     assert not any(option.negated for option in engine.options.values() if option.kind != "switch")
 
 
+@pytest.mark.parametrize("name", DEPLOYED)
+def test_what_a_record_names_is_in_the_catalog(name: str) -> None:
+    engine = named(name)
+    assert {*engine.sparkrun} <= catalog.sparkrun_runtimes().keys()
+    base = catalog.recipe(engine.base) if engine.base else None
+    assert (base is None) is (engine.base is None)
+    assert base is None or base.valid.engine == name
+
+
 def test_vllm_has_every_method_that_can_be_said() -> None:
     assert named("vllm").speculative == METHODS
 
 
 def test_only_engines_that_a_source_ran_count_as_tested() -> None:
     assert {name for name in DEPLOYED if named(name).tested} == {"vllm", "aeon-vllm"}
+
+
+def test_no_other_code_knows_an_engine_by_its_name() -> None:
+    """Only a rule about faults of one engine, and what reads its own way to be configured, may name it."""
+    root = ROOT / "sparkiac"
+    files = {path for path in root.rglob("*.py") if path.relative_to(root).parts[0] != "engines"}
+    named_in = {
+        path.relative_to(root).as_posix()
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in {*DEPLOYED} - {"vllm"}
+    }
+    assert named_in == {
+        "importers/aeon_options.py",
+        "importers/speculation.py",
+        "rules/eng008_sglang_backend_of_another_gpu.py",
+        "rules/eng009_quantized_v_cache.py",
+        "rules/eng010_sglang_heads_do_not_divide.py",
+    }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines.llama_cpp import ENGINE
+from sparkiac.engines.records.llama_cpp import ENGINE
 from sparkiac.plan import BindMount, Export, Health
 from tests.engines.serving import flags, locked, on, words
 from tests.plan.fleets import container, faults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.engines import ollama
+from sparkiac.engines.records import ollama
 from tests.engines.serving import flags
 
 LOGGED = """

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines.sglang import ENGINE
+from sparkiac.engines.records.sglang import ENGINE
 from tests.engines.serving import flags, locked, on, words
 from tests.plan.fleets import container, faults
 

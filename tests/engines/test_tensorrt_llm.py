@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.engines.tensorrt_llm import ENGINE
+from sparkiac.engines.records.tensorrt_llm import ENGINE
 from tests.engines.serving import flags, locked, on, words
 from tests.plan.fleets import container
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines.engine import Option, chosen, known
+from sparkiac.engines.tables import Option, chosen, known
 from sparkiac.engines.words import variables, written
 
 KNOWN = {

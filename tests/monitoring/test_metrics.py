@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac import catalog
-from sparkiac.catalog import metrics
+from sparkiac import catalog, engines
 from sparkiac.plan.monitoring import dashboards, recording
 from tests.host.conftest import load
 from tests.monitoring import exporters
@@ -68,7 +67,9 @@ def test_each_recorded_metric_exists_in_that_release(page: Path) -> None:
     """Speculation is off on all pages but one (row 8.5)."""
     release = page.stem.split("-")[1]
     speculates = page.stem.endswith("speculation")
-    offer = {key: each for key, each in metrics.of("vllm", release).items() if speculates or not each.speculation}
+    offer = {
+        key: each for key, each in engines.quantities("vllm", release).items() if speculates or not each.speculation
+    }
     found = recording.rules([offer])
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
     served = set(kinds) | {f"{name}_bucket" for name, kind in kinds.items() if kind == "histogram"}
@@ -83,11 +84,11 @@ def test_there_are_pages_of_several_releases() -> None:
     assert len({page.stem.split("-")[1] for page in PAGES}) >= 5
 
 
-@pytest.mark.parametrize("engine", sorted(metrics.METRICS))
+@pytest.mark.parametrize("engine", [each.name for each in engines.every() if each.quantities])
 def test_prometheus_reads_the_rules_of_every_engine(engine: str, tmp_path: Path) -> None:
     from sparkiac.plan.monitoring import prometheus  # noqa: PLC0415
 
-    offers = [metrics.of(engine), metrics.of("vllm")]
+    offers = [engines.quantities(engine), engines.quantities("vllm")]
     file = tmp_path / "rules.yml"
     file.write_text(json.dumps(prometheus.rules(recording.rules(offers))))
     code, said = promtool("check", "rules", "--lint=all", "--lint-fatal", file)
@@ -96,8 +97,8 @@ def test_prometheus_reads_the_rules_of_every_engine(engine: str, tmp_path: Path)
 
 def test_counters_that_move_at_the_end_of_a_request_are_no_rates() -> None:
     """A rate of them is 0 while one long request runs, which would look like a hang."""
-    assert "generated_tokens_per_second" not in recording.rules([metrics.of("sglang")])
-    assert "generated_tokens_per_second" in recording.rules([metrics.of("vllm")])
+    assert "generated_tokens_per_second" not in recording.rules([engines.quantities("sglang")])
+    assert "generated_tokens_per_second" in recording.rules([engines.quantities("vllm")])
 
 
 def test_the_panels_parse_as_rules(tmp_path: Path) -> None:

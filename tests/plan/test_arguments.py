@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines import Member, Request, vllm, vllm_groups
+from sparkiac.engines import Member, Request, vllm_groups
+from sparkiac.engines.records import vllm
 from sparkiac.engines.words import written
 
 

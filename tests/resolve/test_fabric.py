@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac import catalog
 from sparkiac.resolve import explain, fabric
 from tests.plan.fleets import resolved
+
+if TYPE_CHECKING:
+    from sparkiac.model.tables import GroupSetting
 
 ROOT = Path(__file__).parents[2]
 HOSTS = """
@@ -83,9 +88,12 @@ def test_explain_gives_the_reason_and_the_source() -> None:
     assert str(origin) == ("group: a network plugin in the image can make NCCL fall back to TCP (SM121 reference L44)")
 
 
-@pytest.mark.parametrize("decision", fabric.TABLE, ids=lambda each: ".".join(each.path))
-def test_the_documentation_has_each_row(decision: fabric.Decision) -> None:
-    cells = (f"`{'.'.join(decision.path)}`", decision.shown, decision.condition, decision.reason, decision.source)
+@pytest.mark.parametrize("decision", catalog.group_settings(), ids=lambda each: ".".join(each.path))
+def test_the_documentation_has_each_row(decision: GroupSetting) -> None:
+    only = {("mp", "ray"): "vLLM", ("ray",): "Ray"}.get(decision.executors, "")
+    condition = ", ".join(each for each in (only, decision.when) if each not in {"", "always"})
+    shown = decision.shown or str(decision.value)
+    cells = (f"`{'.'.join(decision.path)}`", shown, condition, decision.reason, decision.source)
     row = f"| {' | '.join(cells)} |"
     assert row in (ROOT / "docs/cluster.md").read_text().splitlines()
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 
 import sparkiac
-from sparkiac.engines import vllm
+from sparkiac.engines.records import vllm
 from sparkiac.report import Mark, Origin
 from sparkiac.resolve import fabric, hosts_of, services
 from tests.conftest import ROOT

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkiac import catalog, source
-from sparkiac.engines import vllm
+from sparkiac.engines.records import vllm
 from sparkiac.model.catalog import Fragment, Recipe, Variant
 from sparkiac.model.inventory import Inventory
 from sparkiac.resolve import merged_layers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.engines import vllm
+from sparkiac.engines.records import vllm
 from tests.plan.fleets import PAIR, deployment, faults, resolution, service
 
 NAMED = "spark-01: {address: spark-01.example.org}"

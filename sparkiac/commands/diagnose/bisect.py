@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparkiac import engines
 from sparkiac.commands.diagnose.context import deployments
 from sparkiac.commands.diagnose.proposal import added_errors, tried, written
 from sparkiac.commands.exits import Exit
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
     from sparkiac.plan.container import Container
-
-_VLLM = ("vllm", "aeon-vllm")
 
 
 class Configuration(NamedTuple):
@@ -42,7 +41,7 @@ class Configuration(NamedTuple):
 
 def write(context: Context, directory: Path) -> int:
     """Write the configurations of a deployment into a new directory."""
-    if context.container.server.engine not in _VLLM:
+    if not engines.named(context.container.server.engine).vllm:
         message = f"{context.container.name} does not run vLLM; --bisect works for vLLM only"
         raise click.UsageError(message)
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.commands.diff import restarts
 from sparkiac.fleet.query import endpoint
 from sparkiac.plan import confinement, labels, memory_use
@@ -194,20 +195,20 @@ def _facts(plan: Plan) -> dict[str, dict[str, set[str]]]:
 
 
 def _of_container(container: Container) -> Iterator[tuple[str, str]]:
-    image, weights = container.image, container.weights
+    image, weights, options = container.image, container.weights, container.server.options
     pinned = "@" in image.reference
     yield "image", image.reference if pinned else f"{image.reference} {image.digest or _NOT_PINNED}"
     for model in (*weights.models, *weights.directories):
         yield f"model {model}", weights.commits.get(model, _NOT_PINNED)
     for file in container.storage.files:
         yield f"file {file.target}", f"{file.url} {file.sha256 or _NOT_PINNED}"
-    if container.network.listen is not None and "port" not in container.server.options:
+    if container.network.listen is not None and engines.named(container.server.engine).port not in options:
         yield "port", str(container.network.listen[1])
     for setting in confinement.KEYED:
         if (found := setting.planned(container.confinement)) not in (None, {}):
             yield ".".join(setting.path), gib(found) if type(found) is int else json.dumps(found, sort_keys=True)
     yield from ((f"timeouts.{key}", f"{value} s") for key, value in container.timeouts.model_dump().items())
-    for option, value in container.server.options.items():
+    for option, value in options.items():
         yield f"option {option}", json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 

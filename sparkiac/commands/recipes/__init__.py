@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparkiac import engines
 from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, known, print_json
@@ -113,7 +114,7 @@ def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> i
     for use_case in criteria["use_cases"]:
         known("use case", use_case, data.USE_CASES)
     if criteria["engine"] is not None:
-        known("engine", criteria["engine"], data.ENGINES)
+        known("engine", criteria["engine"], engines.names())
     library = own()
     others = [data.load(finding.load(_one_machine(name, library))) for name in beside]
     matching = finding.search(finding.RecipeQuery(**criteria), beside, library=library)

@@ -12,7 +12,7 @@ from sparkiac import catalog, engines
 from sparkiac.catalog.library import SHIPPED
 from sparkiac.engines import Member, words
 from sparkiac.memory.values import GIB, Unknown
-from sparkiac.model.catalog import EngineName, UseCase
+from sparkiac.model.catalog import UseCase
 from sparkiac.model.settings import Serving
 from sparkiac.plan import command
 from sparkiac.plan.image import image as known_image
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sparkiac.resolve.leaves import Leaves
 
 USE_CASES: Final[tuple[str, ...]] = get_args(UseCase)
-ENGINES: Final[tuple[str, ...]] = get_args(EngineName)
 ANY_MODEL: Final = "ORGANISATION/NAME"
 """Placeholder for the model of an entry that serves any model."""
 _PLACES: Final[dict[str, str | int]] = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from sparkiac import catalog
 from sparkiac.formats.terminal import NARROW, brief_image, counted, grid, heading, number, stacked, table
 from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB
@@ -116,8 +117,8 @@ def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Itera
     total = search.total_bytes()
     kept = (budget.reserve(total).size_bytes or 0) / GIB
     yield Text(
-        f"On one {search.MACHINE}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the system "
-        f"and {number(overhead.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
+        f"On one {catalog.DEFAULT_PLATFORM}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the "
+        f"system and {number(overhead.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
     )
     yield grid((each["name"], _load(each)) for each in others)
     hits = list(hits)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.catalog import metrics
+from sparkiac import engines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sparkiac.catalog.metrics import Metric
+    from sparkiac.engines import Metric
     from sparkiac.plan.container import Container
 
 PREFIX: Final = "sparkiac:"
@@ -69,10 +69,10 @@ AT_END: Final = ("generated_tokens", "prompt_tokens")
 
 def offered(container: Container) -> dict[str, Metric]:
     """Return quantity → metric of a deployment's server; empty if it has no metrics."""
-    server = container.server
-    if not server.leads or server.options.get("enable_metrics") is False or server.options.get("metrics") is False:
+    server, engine = container.server, engines.named(container.server.engine)
+    if not server.leads or server.options.get(engine.metrics_option or "") is False:
         return {}
-    found = metrics.of(server.engine, container.image.vllm if server.engine == "vllm" else None)
+    found = engines.quantities(engine.name, container.image.vllm if engine.interfaces else None)
     return {name: each for name, each in found.items() if server.speculative is not None or not each.speculation}
 
 

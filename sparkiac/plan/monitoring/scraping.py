@@ -1,13 +1,13 @@
 """What Prometheus collects: the servers, the exporters, the monitoring itself, and external endpoints.
 
-vLLM requires its key on /v1 only (see its middleware), and SGLang not on /metrics; llama.cpp requires it on
-every path except /health and the list of models (tools/server, middleware_validate_api_key).
+vLLM requires its key on /v1 only (see its middleware), and SGLang not on /metrics.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.plan.monitoring.recording import offered
 from sparkiac.plan.topology import ListenAddress, Route, route
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 KEY_DIRECTORY: Final = "/run/secrets"
-_KEYED: Final = ("llama-cpp",)
-"""Engines that require their key on /metrics."""
 _EXPORTER_JOBS: Final = {"node-exporter": "node", "gpu-exporter": "gpu"}
 
 
@@ -60,7 +58,8 @@ def _of_host(
         way = reach(container, host, hosts, on=on)
         address = way.origin.removeprefix("http://") if way.origin else None
         if container.kind == "deployment" and offered(container):
-            secret = container.secrets[0].name if container.secrets and container.server.engine in _KEYED else None
+            keyed = engines.named(container.server.engine).metrics_keyed
+            secret = container.secrets[0].name if container.secrets and keyed else None
             labels = {"deployment": container.name, "engine": container.server.engine or "", "host": host}
             labels |= {"model": container.server.model} if container.server.model else {}
             job = f"deployments-{secret}" if secret else "deployments"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from sparkiac import engines
 from sparkiac.model.lock import LockedImage
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
@@ -38,8 +39,7 @@ _VARIANTS: Final = frozenset({"", "v8"})
 _ATTESTATION: Final = "unknown"
 """Operating system and architecture of index entries that are not images, as buildx writes them."""
 _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "vllm": ("com.nvidia.vllm.version", "VLLM_VERSION"),
-    "sglang": ("com.nvidia.sglang.version", "SGLANG_VERSION"),
+    **{each.name: each.labels for each in engines.every() if each.labels},
     "cuda": ("com.nvidia.cuda.version", "CUDA_VERSION"),
     "torch": ("com.nvidia.pytorch.version", "PYTORCH_VERSION"),
     "ngc": ("NVIDIA_VLLM_VERSION", "NVIDIA_PYTORCH_VERSION"),

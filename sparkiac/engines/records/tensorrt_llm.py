@@ -2,7 +2,8 @@
 
 Sources in NVIDIA/TensorRT-LLM: tensorrt_llm/commands/serve.py (about 1.2), docs/source/commands/trtllm-serve.rst
 (autumn 2026, after the TensorRT backend was removed), openai_server.py, docker/Dockerfile.multi. Releases differ: the
-table holds what those sources name together. No source ran it on a Spark.
+table, `catalog/options/tensorrt-llm.json`, has what those sources name together, as one release without a name. No
+source ran it on a Spark.
 
 Its options are spelled with underscores. Speculative decoding, attention backend and Prometheus metrics are chosen in
 a YAML file, `set.config`; what the file sets must not be an option too, because releases differ in which one counts.
@@ -13,14 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import tables
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start, chosen, known
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from sparkiac.engines.engine import Option
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own host is localhost.
@@ -37,40 +35,13 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every TensorRT-LLM deployment."""
 
-_KNOWN: Final = known(
-    integer="""
-    cluster_size context_parallel_size cp_size ep_size gpus_per_node max_batch_size max_beam_width max_num_tokens
-    max_seq_len moe_cluster_parallel_size moe_expert_parallel_size num_postprocess_workers pipeline_parallel_size port
-    pp_size tensor_parallel_size tp_size
-    """,
-    number="free_gpu_memory_fraction kv_cache_free_gpu_memory_fraction video_pruning_rate",
-    text="""
-    chat_template config custom_module_dirs custom_tokenizer disagg_cluster_uri extra_llm_api_options
-    extra_visual_gen_options hf_revision host metadata_server_config_file otlp_traces_endpoint reasoning_parser
-    revision set tokenizer tool_parser visual_gen_args
-    """,
-    switch="""
-    allow_request_chat_template enable_attention_dp enable_chunked_prefill enable_visual_gen
-    fail_fast_on_attention_window_too_large grpc trust_remote_code
-    """,
-    reversible="telemetry",
-    json="media_io_kwargs",
-)
-_CHOSEN: Final = chosen(
-    backend="pytorch _autodeploy tensorrt trt",
-    kv_cache_dtype="auto fp8 nvfp4",
-    log_level="internal_error error warning info verbose debug trace",
-    server_role="CONTEXT GENERATION MM_ENCODER VISUAL_GEN",
-)
-OPTIONS: Final[Mapping[str, Option]] = _KNOWN | _CHOSEN
-
 
 def start(request: Request) -> Start:
     """Write the model, then the options with underscores."""
     options = dict(request.options)
     if request.served:
         options["served_model_name"] = request.served[0]
-    return Start((request.model, *written(options, OPTIONS, separator="_")))
+    return Start((request.model, *written(options, ENGINE.options, separator="_")))
 
 
 ENGINE: Final = Engine(
@@ -81,12 +52,21 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("trtllm-serve",),
     start=start,
+    released=True,
+    elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
+    spellings="--extra_llm_api_options=extra_llm_api_options",
     health="/health",
+    key_variable=None,
+    one_name=True,
+    default_name="last part",
     # /metrics is JSON and empties with each read; the Prometheus one is there only where the YAML file asks for it.
     metrics=None,
-    key_variable=None,
-    options=OPTIONS,
-    table=tables.alone(OPTIONS),
-    elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
-    one_name=True,
+    commands=(
+        ("trtllm-serve", "serve"),
+        ("trtllm-serve",),
+        ("python3", "-m", "tensorrt_llm.commands.serve", "serve"),
+        ("python3", "-m", "tensorrt_llm.commands.serve"),
+    ),
+    base="base/tensorrt-llm",
+    sparkrun=("trtllm",),
 )

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import tables
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Part, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Metric, Part, Request, Start
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every SGLang deployment."""
 
-TABLE: Final = tables.table("sglang")
 _ELSEWHERE: Final = {
     "model_path": "model",
     "served_model_name": "served_names",
@@ -43,7 +41,6 @@ _ELSEWHERE: Final = {
     "speculative_draft_model_path": "speculative",
     "api_key": "api_key",
 }
-OPTIONS: Final = TABLE.newest(without=_ELSEWHERE)
 _ALGORITHMS: Final = {
     "ngram": "NGRAM",
     "mtp": "NEXTN",
@@ -68,7 +65,7 @@ def start(request: Request) -> Start:
         options["served_model_name"] = request.served[0]
     if "config" in options:
         options["config"] = (options["config"],)
-    return Start(written(options, OPTIONS))
+    return Start(written(options, ENGINE.options))
 
 
 def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,6 +107,27 @@ GROUPS: Final = Groups(
 )
 """Data parallelism (`dp_size`) divides the processes of a tensor-parallel group; it needs no further ones."""
 
+_QUANTITIES: Final = {
+    "running": Metric("sglang:num_running_reqs"),
+    "waiting": Metric("sglang:num_queue_reqs"),
+    "kv_use": Metric("sglang:token_usage"),
+    "prompt_tokens": Metric("sglang:prompt_tokens_total", "counter", at_end=True),
+    "generated_tokens": Metric("sglang:generation_tokens_total", "counter", at_end=True),
+    "generation_rate": Metric("sglang:gen_throughput"),
+    "requests": Metric("sglang:num_requests_total", "counter", at_end=True),
+    "prefix_hit_rate": Metric("sglang:cache_hit_rate"),
+    "time_to_first_token": Metric("sglang:time_to_first_token_seconds", "histogram"),
+    "inter_token_latency": Metric("sglang:inter_token_latency_seconds", "histogram"),
+    "request_time": Metric("sglang:e2e_request_latency_seconds", "histogram", at_end=True),
+    "accepted_length": Metric("sglang:spec_accept_length"),
+}
+"""From the sources of 0.4.7, 0.5.5 and 0.5.23."""
+_SPELLINGS: Final = """
+--model=model_path --tp=tp_size --tensor-parallel-size=tp_size --dp=dp_size --data-parallel-size=dp_size
+--pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size
+"""
+"""From server_args.py."""
+
 ENGINE: Final = Engine(
     name="sglang",
     title="SGLang",
@@ -118,12 +136,10 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("python3", "-m", "sglang.launch_server"),
     start=start,
-    health="/health",
-    metrics="/metrics",
-    key_variable=None,
-    options=OPTIONS,
-    table=TABLE,
-    images={"lmsysorg/sglang": r"v(\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:-.+)?"},
+    groups=GROUPS,
+    released=True,
+    context="context_length",
+    memory_share="mem_fraction_static",
     of_vllm={
         "max_model_len": "context_length",
         "gpu_memory_utilization": "mem_fraction_static",
@@ -131,11 +147,27 @@ ENGINE: Final = Engine(
         "max_num_batched_tokens": "chunked_prefill_size",
     },
     elsewhere=_ELSEWHERE,
+    spellings=_SPELLINGS,
+    health="/health",
+    key_variable=None,
     one_name=True,
-    memory_share="mem_fraction_static",
+    default_name="whole",
+    structured=True,
+    metrics="/metrics",
+    metrics_option="enable_metrics",
+    quantities=_QUANTITIES,
     speculative=frozenset(_ALGORITHMS),
     methods=_ALGORITHMS,
     method_option="speculative_algorithm",
-    groups=GROUPS,
+    images={"lmsysorg/sglang": r"v(\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:-.+)?"},
+    labels=("com.nvidia.sglang.version", "SGLANG_VERSION"),
+    image_names=("sglang",),
+    commands=(
+        ("sglang", "serve"),
+        ("python3", "-m", "sglang.launch_server", "serve"),
+        ("python3", "-m", "sglang.launch_server"),
+    ),
+    base="base/sglang",
+    sparkrun=("sglang",),
 )
 """`mem_fraction_static` is weights and KV cache over the whole memory; activations come on top."""

@@ -13,8 +13,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import tables
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Part, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Metric, Part, Request, Start
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every llama.cpp deployment."""
 
-TABLE: Final = tables.table("llama-cpp")
 _ELSEWHERE: Final = {
     "model": "model_file",
     "alias": "served_names",
@@ -44,7 +42,6 @@ _ELSEWHERE: Final = {
     "spec_draft_model": "speculative",
     "api_key": "api_key",
 }
-OPTIONS: Final = TABLE.newest(without=_ELSEWHERE)
 _TYPES: Final = {
     "mtp": "draft-mtp",
     "dflash": "draft-dflash",
@@ -59,7 +56,7 @@ def start(request: Request) -> Start:
     options = {**_speculative(request.speculative or {}), **request.options, "model": request.model}
     if request.served:
         options["alias"] = ",".join(request.served)
-    return Start(written(options, OPTIONS, joined=False))
+    return Start(written(options, ENGINE.options, joined=False))
 
 
 def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,7 +101,22 @@ def _end(address: str, port: int) -> str:
 
 
 _WAIT: Final = 'until timeout 2 bash -c ": </dev/tcp/$0/$1" 2>/dev/null; do sleep 1; done'
-GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), pairs=True)
+GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), nccl=False, pairs=True)
+
+_QUANTITIES: Final = {
+    "running": Metric("llamacpp:requests_processing"),
+    "waiting": Metric("llamacpp:requests_deferred"),
+    "prompt_tokens": Metric("llamacpp:prompt_tokens_total", "counter"),
+    "generated_tokens": Metric("llamacpp:tokens_predicted_total", "counter", at_end=True),
+}
+"""From the builds b9093, b10078 and b11434."""
+_SPELLINGS: Final = """
+-m=model -a=alias -c=ctx_size -b=batch_size -ub=ubatch_size -np=parallel -t=threads -tb=threads_batch
+-ngl=n_gpu_layers -fa=flash_attn -n=n_predict -ctk=cache_type_k -ctv=cache_type_v -hf=hf_repo -hff=hf_file
+-md=spec_draft_model --model-draft=spec_draft_model -sm=split_mode -ts=tensor_split -mg=main_gpu -s=seed
+-cb=cont_batching -ot=override_tensor
+"""
+"""From tools/server/README.md."""
 
 ENGINE: Final = Engine(
     name="llama-cpp",
@@ -114,24 +126,36 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("/app/llama-server",),
     start=start,
-    health="/health",
-    metrics="/metrics",
-    key_variable="LLAMA_API_KEY",
-    options=OPTIONS,
-    table=TABLE,
-    images=dict.fromkeys(
-        ("ghcr.io/ggml-org/llama.cpp", "ghcr.io/ggerganov/llama.cpp"), r"(?:server|full)(?:-[a-z0-9]+)*-(b\d+)"
-    ),
-    of_vllm={"max_model_len": "ctx_size", "max_num_seqs": "parallel"},
-    elsewhere=_ELSEWHERE,
+    python=False,
+    processes=False,
+    local=True,
     needs={
         "model_path": "llama.cpp loads a GGUF file from a directory, and downloads nothing at the start",
         "model_file": "llama.cpp loads one GGUF file of that directory",
     },
-    local=True,
-    python=False,
+    groups=GROUPS,
+    released=True,
+    of_vllm={"max_model_len": "ctx_size", "max_num_seqs": "parallel"},
+    elsewhere=_ELSEWHERE,
+    spellings=_SPELLINGS,
+    # They require a value since September 2025.
+    former_switches={"-fa": "on", "--flash-attn": "on"},
+    health="/health",
+    key_variable="LLAMA_API_KEY",
+    structured=True,
+    metrics="/metrics",
+    metrics_option="metrics",
+    metrics_keyed=True,  # every path except /health and the list of models (tools/server, middleware_validate_api_key)
+    quantities=_QUANTITIES,
     speculative=frozenset(_TYPES),
     methods=_TYPES,
     method_option="spec_type",
-    groups=GROUPS,
+    images=dict.fromkeys(
+        ("ghcr.io/ggml-org/llama.cpp", "ghcr.io/ggerganov/llama.cpp"), r"(?:server|full)(?:-[a-z0-9]+)*-(b\d+)"
+    ),
+    image_names=("llama.cpp", "llama-cpp"),
+    image_tags="server",
+    commands=(("llama-server",),),
+    base="base/llama-cpp",
+    sparkrun=("llama-cpp",),
 )

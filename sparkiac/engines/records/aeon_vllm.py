@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import tables, vllm
-from sparkiac.engines.engine import Engine, Option, Request, Start, known
+from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.records import vllm
+from sparkiac.engines.tables import Option, known
 from sparkiac.engines.words import variables
 
 if TYPE_CHECKING:
@@ -58,20 +59,26 @@ ENGINE: Final = Engine(
     suits="DFlash on sm_121 with everything built in; no key, and one image for one purpose (Spark guide L716-741)",
     sources=("Spark guide L716-741", "github.com/AEON-7/vllm-dflash: README.md"),
     defaults=DEFAULTS,
+    tested=True,
+    vllm=True,
     words=(),
     start=start,
-    health="/health",
-    metrics="/metrics",
-    key_variable=None,
-    options=OPTIONS,
-    table=tables.alone(OPTIONS),
-    elsewhere={"model_path": "model_path", "served_model_name": "served_names", "dflash_drafter": "speculative"},
-    needs={"model_path": "the image downloads a model that is named by its handle at the start"},
     local=True,
-    one_name=True,
+    needs={"model_path": "the image downloads a model that is named by its handle at the start"},
+    listed=OPTIONS,
+    context="max_model_len",
     memory_share="gpu_memory_utilization",
+    elsewhere={"model_path": "model_path", "served_model_name": "served_names", "dflash_drafter": "speculative"},
+    tools=vllm.TOOLS,
+    backends=vllm.BACKENDS,
+    batches=vllm.BATCHES,
+    health="/health",
+    key_variable=None,
+    one_name=True,
+    metrics="/metrics",
+    quantities=vllm.QUANTITIES,
     speculative=frozenset({"dflash"}),
     # DFlash is not causal, so the KV cache stays BF16, which is what the script chooses then (Spark guide L741).
     edits={"dflash": {"set": {"kv_cache_dtype": None}}},
-    tested=True,
+    style="environment",
 )

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines.engine import Engine, Option, Request, Start, chosen, known
+from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.tables import Option, chosen, known
 from sparkiac.engines.words import variables
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ ENGINE: Final = Engine(
     suits="a light fallback beside the models, and health checks (dual-Spark post L108; Spark guide L20)",
     sources=("Spark guide L20", "dual-Spark post L108", "docs.ollama.com: FAQ"),
     defaults=DEFAULTS,
+    deployed=False,
     words=(),
     start=start,
-    health=HEALTH,
-    metrics=None,
-    key_variable=None,
-    options=OPTIONS,
     python=False,
+    processes=False,
+    listed=OPTIONS,
+    health=HEALTH,
+    key_variable=None,
+    metrics=None,
 )
