@@ -107,9 +107,8 @@ def test_whatever_it_shows_is_text() -> None:
     words = [text for text in VECTORS if len(text) < 5000 and text.strip()]
     for text in words:
         hostile = host._replace(
-            platform=text,
+            values=host.values.model_copy(update={"title": text, "driver": text}),
             containers=(chat._replace(description=text, server=chat.server._replace(served=(text,))),),
-            driver=text,
         )
         reader = read(Plan(text, (hostile,)), FINDING | {"message": text, "hint": text, "source": text, "file": text})
         assert not {tag for tag, _ in reader.elements} & {"script", "x", "br/"}, text
