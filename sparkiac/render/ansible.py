@@ -33,6 +33,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
+    yield Artifact(".gitattributes", playbooks.ATTRIBUTES.encode())
     yield from playbooks.render()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.stage import http as stage_http
+from sparkiac.host.stage import redirects as stage_redirects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +42,7 @@ NAMES = {
 @pytest.fixture
 def http() -> ModuleType:
     """Return the module that downloads."""
-    load("stage")
-    return sys.modules["stage_http"]
+    return stage_http
 
 
 @pytest.fixture
@@ -230,7 +229,7 @@ def test_a_file_has_an_hour_and_a_minute_for_each_mebibyte(
 def problem(http: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Give the function that judges redirects, with names that no server looks up."""
     assert http
-    redirects = sys.modules["stage_redirects"]
+    redirects = stage_redirects
     real = socket.getaddrinfo
 
     def lookup(host: str, port: None) -> Any:  # noqa: ANN401
@@ -301,7 +300,7 @@ def test_a_redirect_that_is_refused_is_final(http: ModuleType, tmp_path: Path, m
         server.send_header("Content-Length", "0")
         server.end_headers()
 
-    redirects = sys.modules["stage_redirects"]
+    redirects = stage_redirects
     monkeypatch.setattr(redirects, "nearness", lambda host: 0 if host == "127.0.0.1" else 2)
     with source(send) as (url, _):
         assert download(http, url, tmp_path / "x") == f"{url}: redirect to {NEAR}"

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host import durable
 from tests.host.staging import free_port
 from tests.host.switching import (
     Host,
     KilledError,
     Made,
     committed,
-    durable,
     generation,
     http,
     runs,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sparkiac.render import playbooks
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
 from tests.host.staging import FILES, NFT, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
@@ -75,7 +76,7 @@ class Fleet:
         own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
-            "sparkiac_programs": [{"path": f"usr/local/lib/sparkiac/{each.name}"} for each in SCRIPTS.iterdir()],
+            "sparkiac_programs": [{"path": each.path} for each in playbooks.on_every_host()],
             "stage_programs": str(SCRIPTS),
             "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
