@@ -14,9 +14,9 @@ import pytest
 from sparkiac.host import local as units_host
 from sparkiac.host.network import peers
 from sparkiac.host.stage import share as stage_share
+from sparkiac.host.switch import http
 from sparkiac.host.switch import uninstall as switch_uninstall
 from tests.host.staging import free_port
-from tests.host.switching import http
 from tests.host.traffic import Caller
 
 if TYPE_CHECKING:

@@ -16,20 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import durable
+from sparkiac.host.switch import http
+from sparkiac.host.switch import vote as votes
 from tests.host.staging import free_port
-from tests.host.switching import (
-    Host,
-    KilledError,
-    Made,
-    committed,
-    generation,
-    http,
-    runs,
-    starts,
-    state,
-    store,
-    votes,
-)
+from tests.host.switching import Host, KilledError, Made, committed, generation, runs, starts, state, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
