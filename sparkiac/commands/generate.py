@@ -140,10 +140,11 @@ def _as_json(changes: Changes, target: Path) -> dict[str, object]:
 
 def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:
     """Return one line for the programs of hosts, which are the same for every inventory."""
+    from sparkiac.host.generation import generation_id
     from sparkiac.render import generation, playbooks
 
     found = [each for each in artifacts if each.path.startswith(playbooks.ON_EVERY_HOST)]
-    version = generation.generation_id(generation.placed(found))
+    version = generation_id(generation.placed(found))
     return f"~ {target}/{playbooks.ON_EVERY_HOST}: programs of hosts, {len(found)} files, version {version}"
 
 

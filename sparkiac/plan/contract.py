@@ -177,15 +177,6 @@ class Expectations(NamedTuple):
     units: Mapping[str, UnitExpectation]
 
 
-class PlacedFile(NamedTuple):
-    """A generated file of the host."""
-
-    path: str
-    mode: str
-    """In octal digits."""
-    sha256: str
-
-
 class Sysctl(NamedTuple):
     """A kernel setting."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac.host import local as units_host
 from sparkiac.host import state
+from sparkiac.host.generation import PlacedFile, generation_id
 from sparkiac.host.switch import program as switch_program
 from sparkiac.host.switch import run as runs
 from sparkiac.host.switch import start as starts
@@ -284,8 +285,8 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         {"path": path, "mode": "0644", "sha256": sha256(text.encode()).hexdigest(), "text": text}
         for path, text in sorted(contents.items())
     ]
-    listed = [store.File(each["path"], each["mode"], each["sha256"]) for each in files]
-    name = store.name_of(listed)
+    listed = [PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files]
+    name = generation_id(listed)
     return Made(name, {"generation": name, "files": files})
 
 

@@ -15,6 +15,7 @@ import yaml
 
 from sparkiac.host import contract as host_contract
 from sparkiac.host.fleet import check as fleet_check
+from sparkiac.host.generation import PlacedFile
 from sparkiac.host.group import program as group_program
 from sparkiac.host.preflight import load_memory
 from sparkiac.host.preflight import program as preflight_program
@@ -38,7 +39,7 @@ NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [
     (preflight_program, "EXPECTED", contract.Expectations),
     (switch_store, "GENERATION", contract.Generation),
-    (switch_store, "FILE", contract.PlacedFile),
+    (switch_store, "FILE", PlacedFile),
     (host_metrics, "METRICS", contract_monitoring.HostMetrics),
     (fleet_check, "FLEET", contract_monitoring.FleetCheck),
     (load_memory, "GUARD", contract_units.LoadGuard),

@@ -242,7 +242,7 @@ def problem(http: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return redirects.problem  # type: ignore[no-any-return]
 
 
-NEAR = "an address of this host or of a private network"
+NEAR = "an address of this machine or of a private network"
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ NEAR = "an address of this host or of a private network"
         ("https://unknown.example/a", "https://cdn.example/b", ""),
         ("http://public.example/a", "https://cdn.example/b", ""),
         ("http://public.example/a", "http://public6.example/b", ""),
-        ("https://public.example/a", "http://cdn.example/b", "a URL without TLS"),
-        ("https://mirror.lan/a", "http://mirror.lan/b", "a URL without TLS"),
+        ("https://public.example/a", "http://cdn.example/b", "an address without TLS"),
+        ("https://mirror.lan/a", "http://mirror.lan/b", "an address without TLS"),
         ("http://mirror.lan/a", "http://files.lan/b", ""),
         ("http://mirror.lan:8080/a", "http://10.0.0.9:9000/b", ""),
         ("http://192.168.1.5/a", "https://cdn.example/b", ""),
@@ -272,7 +272,7 @@ NEAR = "an address of this host or of a private network"
             )
         ),
         *(
-            ("https://public.example/a", target, "an unusable URL")
+            ("https://public.example/a", target, "an invalid address")
             for target in ("ftp://cdn.example/b", "file:///etc/passwd", "https://u:p@cdn.example/", "https:///b")
         ),
     ],

@@ -260,7 +260,7 @@ def test_an_odd_redirect_leads_nowhere(store: Store, token: Path, location: str)
     with redirecting(location) as (url, brought):
         done = store.fetch(url, "--token-file", token)
     assert (done.code, done.error.count("\n")) == (1, 1), done.error
-    assert "redirect to an unusable URL" in done.error
+    assert "redirect to an invalid address" in done.error
     assert brought == [f"Bearer {TOKEN}"]
     assert "word" not in done.error
 

@@ -13,6 +13,7 @@ import pytest
 from sparkiac.fleet import facts
 from sparkiac.host import local as units_host
 from sparkiac.host import state as switch_state
+from sparkiac.host.generation import PlacedFile, generation_id
 from sparkiac.host.status import program as status_program
 from sparkiac.host.status import restarts as status_restarts
 from sparkiac.host.status import units as status_units
@@ -125,7 +126,7 @@ def chat(service: Service, **promised: Any) -> Made:  # noqa: ANN401
             plan["units"][0]["promise"] |= {"url": service.url, "models": ["chat"], **promised}
             each["text"] = json.dumps(plan)
             each["sha256"] = sha256(each["text"].encode()).hexdigest()
-    name = store.name_of([store.File(each["path"], each["mode"], each["sha256"]) for each in files])
+    name = generation_id([PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files])
     return Made(name, {"generation": name, "files": files})
 
 

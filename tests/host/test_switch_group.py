@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import durable
+from sparkiac.host.generation import PlacedFile
 from sparkiac.host.switch import http
 from sparkiac.host.switch import vote as votes
 from tests.host.staging import free_port
@@ -284,7 +285,7 @@ def test_systemd_is_given_its_time_to_stop_a_unit() -> None:
         def content(self, path: str) -> bytes:
             return {"etc/systemd/system/sparkiac-g.service": text.encode()}[path]
 
-    found = Kept("0" * 16, (store.File(path, "0644", ""),), plan, None)
+    found = Kept("0" * 16, (PlacedFile(path, "0644", ""),), plan, None)
     assert runs.stop_s(found) == 600
     assert runs.stop_s(store.Generation(None, (), store.NOTHING, None)) == 0
 

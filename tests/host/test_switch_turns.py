@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host.generation import PlacedFile, generation_id
 from sparkiac.host.switch import drift as switch_drift
 from sparkiac.host.switch import lease as switch_lease
 from tests.host.switching import (
@@ -112,7 +113,7 @@ def edited(made: Made, change: Callable[[dict[str, Any]], object]) -> Made:
     change(plan)
     file["text"] = json.dumps(plan)
     file["sha256"] = sha256(file["text"].encode()).hexdigest()
-    name = store.name_of([store.File(each["path"], each["mode"], each["sha256"]) for each in files])
+    name = generation_id([PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files])
     return Made(name, {"generation": name, "files": files})
 
 
