@@ -103,6 +103,8 @@ def remove_empty(machine: LocalHost, directory: Path) -> None:
     """Remove a directory in one of ours that is empty now, and then those above it."""
     with contextlib.suppress(OSError):
         while any(machine.path(each) in directory.parents for each in OURS):
+            for left in directory.glob(".*.new"):  # a power cut left it half written
+                left.unlink()
             directory.rmdir()
             directory = directory.parent
 

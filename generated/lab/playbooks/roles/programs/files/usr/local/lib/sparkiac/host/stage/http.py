@@ -149,7 +149,7 @@ def redirected(url: str, location: str, *, first: str) -> str:
         found = urljoin(url, location)
         fault = redirects.problem(url, found, first=first)
     except ValueError:
-        fault = redirects.UNUSABLE
+        fault = redirects.INVALID
     if fault:
         message = f"{without_query(url)}: redirect to {fault}"
         raise SourceRefusedError(message)

@@ -11,8 +11,9 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from .. import durable
+from ..generation import PlacedFile
 from ..local import LocalHost, setting, unit_file
-from .store import HOME, File, Generation
+from .store import HOME, Generation
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
@@ -87,7 +88,7 @@ def make_readable(machine: LocalHost, generation: Generation) -> None:
             path.chmod(0o755)
 
 
-def copy(machine: LocalHost, generation: Generation, file: File) -> None:
+def copy(machine: LocalHost, generation: Generation, file: PlacedFile) -> None:
     """Copy a file to its place unless it is already there with the right content and mode."""
     place = machine.path(file.path)
     with contextlib.suppress(OSError):
@@ -102,6 +103,8 @@ def remove_empty(machine: LocalHost, directory: Path) -> None:
     """Remove a directory in one of ours that is empty now, and then those above it."""
     with contextlib.suppress(OSError):
         while any(machine.path(each) in directory.parents for each in OURS):
+            for left in directory.glob(".*.new"):  # a power cut left it half written
+                left.unlink()
             directory.rmdir()
             directory = directory.parent
 

@@ -10,13 +10,14 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import durable, state
 from ..contract import validated
+from ..generation import PlacedFile, generation_id
 from ..local import UNIT, LocalHost
+from ..stage.prune import NEEDS
 
 HOME = "/var/lib/sparkiac"
 GENERATIONS = f"{HOME}/generations"
@@ -25,8 +26,6 @@ ADOPTED = "adopted.json"
 """Plan of a generation that an older version of sparkiac installed; that version had no generation.json."""
 FORMER_LIST = "/etc/sparkiac/owned.json"
 """Where older versions of sparkiac listed the files and units that they installed."""
-MODEL = {"model": str, "commit": str, "layout": str, "manifest": str}
-NEEDS = {"images": [str], "stores": [{"path": str, "models": [MODEL]}], "extra_files": [str], "caches": [str]}
 SYSCTL = {"key": str, "value": str}
 GROUP = {"members": [str], "coordinator": str, "address": str, "port": int, "peers": [str]}
 GENERATION = {
@@ -57,20 +56,12 @@ class GenerationError(RuntimeError):
     """A generation is missing, damaged or not what was announced."""
 
 
-class File(NamedTuple):
-    """A file of a generation, with its path below the root directory of the host."""
-
-    path: str
-    mode: str
-    sha256: str
-
-
 class Generation(NamedTuple):
     """A generation on this host."""
 
     name: str | None
     """None if the host has none: no files, no units."""
-    files: tuple[File, ...]
+    files: tuple[PlacedFile, ...]
     plan: dict[str, Any]
     directory: Path | None
 
@@ -83,12 +74,6 @@ class Generation(NamedTuple):
             message = f"{self.directory / 'files' / path} is damaged: apply again"
             raise GenerationError(message)
         return data
-
-
-def name_of(files: Iterable[File]) -> str:
-    """Return the name of a generation with these files."""
-    lines = (f"{each.mode} {each.sha256} {each.path}\n" for each in sorted(files))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
 
 def directory(machine: LocalHost, name: str) -> Path:
@@ -114,7 +99,7 @@ def load(machine: LocalHost, name: str | None) -> Generation:
     except FileNotFoundError:
         message = f"this host has no generation {name}; it has {', '.join(kept(machine)) or 'none'}"
         raise GenerationError(message) from None
-    files = tuple(File(**each) for each in listed)
+    files = tuple(PlacedFile(**each) for each in listed)
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
     text = adopted.read_bytes() if adopted.exists() else found.content(PLAN)
@@ -137,13 +122,13 @@ def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
 def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
     """Write a generation beside the current one; return whether it was missing. Checks every hash and the name."""
     validated("program", "standard input", staged, STAGED)
-    files = [File(each["path"], each["mode"], each["sha256"]) for each in staged["files"]]
+    files = [PlacedFile(each["path"], each["mode"], each["sha256"]) for each in staged["files"]]
     contents = {each["path"]: each["text"].encode() for each in staged["files"]}
     for file in files:
         if hashlib.sha256(contents[file.path]).hexdigest() != file.sha256:
             message = f"{file.path} is not the file that was generated: generate and apply again"
             raise GenerationError(message)
-    if name_of(files) != staged["generation"]:
+    if generation_id(files) != staged["generation"]:
         message = f"the files are not generation {staged['generation']}: generate and apply again"
         raise GenerationError(message)
     adopt(machine)
@@ -151,7 +136,11 @@ def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
 
 
 def keep(
-    machine: LocalHost, name: str, files: list[File], contents: dict[str, bytes], plan: dict[str, Any] | None = None
+    machine: LocalHost,
+    name: str,
+    files: list[PlacedFile],
+    contents: dict[str, bytes],
+    plan: dict[str, Any] | None = None,
 ) -> bool:
     """Write a generation as a whole: into another directory first, which is then renamed."""
     place = directory(machine, name)
@@ -194,14 +183,14 @@ def adopt(machine: LocalHost) -> None:
         if place.is_file():
             contents[path] = place.read_bytes()
             mode = f"{place.stat().st_mode & 0o7777:04o}"
-            files.append(File(path, mode, hashlib.sha256(contents[path]).hexdigest()))
-    name = name_of(files)
+            files.append(PlacedFile(path, mode, hashlib.sha256(contents[path]).hexdigest()))
+    name = generation_id(files)
     units = [adopted_unit(each, files) for each in owned["units"]]
     keep(machine, name, files, contents, {**NOTHING, "units": units, "sysctls": settings(contents)})
     state.write(machine, state.State(current=name, committed=name))
 
 
-def adopted_unit(name: str, files: list[File]) -> dict[str, Any]:
+def adopted_unit(name: str, files: list[PlacedFile]) -> dict[str, Any]:
     """Describe a unit that an older sparkiac installed. It has no gate: it is ready when systemd reports it active."""
     short = name.partition("sparkiac-")[2] or name
     below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
