@@ -228,7 +228,7 @@ def test_no_host_stops_its_unit_while_requests_run_on_another(fleet: Fleet, monk
             time.sleep(0.3)  # the worker has time for a mistake
             serving.append({*worker.serving()})
 
-    monkeypatch.setattr(runs.switch_drain, "drain", drain)
+    monkeypatch.setattr(runs.drain, "drain", drain)
     found = fleet.switch(fleet.second, "second")
     assert serving[0] == {"sparkiac-g", "sparkiac-solo"}
     assert [each and each["outcome"] for each in found] == ["committed", "committed"]
