@@ -1,7 +1,7 @@
 """Run a program of the role `programs` on a host that may not have it yet; the playbooks pass this text to python3 -c.
 
-Standard input has four lines of JSON: the name of the program, its modules (name → source), its arguments, and its
-standard input.
+Standard input has three lines of JSON: the module of the program, all files that it imports (path → source), and its
+arguments. What follows is its own standard input.
 """
 
 import importlib.abc
@@ -13,16 +13,21 @@ NAME, MODULES, ARGUMENTS = (json.loads(sys.stdin.readline()) for _ in range(3))
 
 
 class Bundle(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the modules from standard input."""
+    """Imports modules from the files of standard input."""
 
     def find_spec(self, name, path=None, target=None):  # noqa: ANN001, ANN201, ARG002 - defined by importlib
-        """Return the spec of a module of the bundle."""
-        return importlib.util.spec_from_loader(name, self) if name in MODULES else None
+        """Return the spec of a module or package of the bundle."""
+        base = name.replace(".", "/")
+        for file, is_package in ((f"{base}.py", False), (f"{base}/__init__.py", True)):
+            if file in MODULES:
+                return importlib.util.spec_from_loader(name, self, origin=file, is_package=is_package)
+        return None
 
     def exec_module(self, module):  # noqa: ANN001, ANN201 - defined by importlib
         """Execute the source of a module."""
-        exec(compile(MODULES[module.__name__], module.__name__, "exec"), module.__dict__)  # noqa: S102
+        path = module.__spec__.origin
+        exec(compile(MODULES[path], path, "exec"), module.__dict__)  # noqa: S102
 
 
 sys.meta_path.insert(0, Bundle())
-sys.exit(importlib.import_module(NAME).main(ARGUMENTS, sys.stdin.readline()))
+sys.exit(importlib.import_module(NAME).main(ARGUMENTS))

@@ -138,15 +138,30 @@ def _as_json(changes: Changes, target: Path) -> dict[str, object]:
     }
 
 
+def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:
+    """Return one line for the programs of hosts, which are the same for every inventory."""
+    from sparkiac.host.generation import generation_id
+    from sparkiac.render import generation, playbooks
+
+    found = [each for each in artifacts if each.path.startswith(playbooks.ON_EVERY_HOST)]
+    version = generation_id(generation.placed(found))
+    return f"~ {target}/{playbooks.ON_EVERY_HOST}: programs of hosts, {len(found)} files, version {version}"
+
+
 def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
     from sparkiac import write
+    from sparkiac.render import playbooks
 
     if show_diff:
         click.echo(write.diff(artifacts, target), nl=False)
     else:
         for sign, paths in (("+", changes.created), ("~", changes.changed), ("-", changes.removed)):
             for path in paths:
-                click.echo(f"{sign} {target}/{path}")
+                if not path.startswith(playbooks.ON_EVERY_HOST):
+                    click.echo(f"{sign} {target}/{path}")
+        differing = (*changes.created, *changes.changed, *changes.removed)
+        if any(path.startswith(playbooks.ON_EVERY_HOST) for path in differing):
+            click.echo(_programs(target, artifacts))
     counts = f"{len(changes.created)} new, {len(changes.changed)} changed, {len(changes.removed)} removed"
     verb = "would be written" if planned else "written"
     state = f"{verb}: {counts}, {changes.unchanged} as before" if changes.any else "up to date"

@@ -10,15 +10,16 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.assets import directory
+from sparkiac.assets import files
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
-from sparkiac.upstream import ssh
+from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
 
 if TYPE_CHECKING:
     from sparkiac.plan.contract import Promise
 
-_PROGRAMS: Final = "roles/programs/files/usr/local/lib/sparkiac"
+IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")
+"""What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")
 _PYTHON: Final = "python3"
@@ -70,15 +71,12 @@ def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...] |
     key = api_key(unit)
     if isinstance(key, HostFailure):
         return key
-    playbooks = directory("playbooks")
-    bundle = (playbooks / "bundle.py").read_text(encoding="utf-8")
-    files = [playbooks / _PROGRAMS / "contract.py", *sorted((playbooks / _PROGRAMS).glob("probe*.py"))]
-    modules = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    given = "\n".join(('"probe"', json.dumps(modules), json.dumps(_CHECK), _given(unit, key)))
+    probe = (f"probe/{path}" for path, _ in files("sparkiac/host/probe"))
+    sent = bundle.of("probe.program", (*IMPORTED, *probe), *_CHECK, text=_given(unit, key))
     if origin.container is None:
-        return _run(unit, None, (sys.executable, "-c", bundle), given)
-    inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, "-c", bundle)
-    return _run(unit, origin.endpoint, ("sh", "-c", _ROOT, "sh", *inside), given)
+        return _run(unit, None, (sys.executable, *sent.words), sent.text)
+    inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, *sent.words)
+    return _run(unit, origin.endpoint, ("sh", "-c", _ROOT, "sh", *inside), sent.text)
 
 
 def _given(unit: ProbedUnit, key: str | None) -> str:

@@ -177,15 +177,6 @@ class Expectations(NamedTuple):
     units: Mapping[str, UnitExpectation]
 
 
-class PlacedFile(NamedTuple):
-    """A generated file of the host."""
-
-    path: str
-    mode: str
-    """In octal digits."""
-    sha256: str
-
-
 class Promise(NamedTuple):
     """What clients can expect of a unit's API. The probe (probe.py) checks it step by step."""
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
+from sparkiac.host.generation import generation_id
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import generation, jsontext, playbooks, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sparkiac.host.generation import PlacedFile
     from sparkiac.plan import HostPlan, HubEndpoint, Plan, PlannedRetirement
-    from sparkiac.plan.contract import PlacedFile
 
 
 CHANGING: Final = "sparkiac_changing"
@@ -33,6 +34,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
+    yield Artifact(".gitattributes", playbooks.ATTRIBUTES.encode())
     yield from playbooks.render()
 
 
@@ -72,7 +74,7 @@ def _variables(
         "copied_by": list(host.copied_by),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
-        "generation": generation.generation_id([*own, *programs]),
+        "generation": generation_id([*own, *programs]),
         "together": list(host.group.members if host.group else [host.name]),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),

@@ -34,7 +34,7 @@ def render(plan: Plan) -> Iterator[Artifact]:
 @cache
 def _script() -> bytes:
     """Read the build script. It is the same for every build; values of the inventory are never inserted into code."""
-    return (assets.directory("templates") / "build" / _SCRIPT).read_bytes()
+    return (assets.directory("sparkiac/host") / "build/program.py").read_bytes()
 
 
 def _spec(build: PlannedBuild) -> bytes:

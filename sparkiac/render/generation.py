@@ -6,7 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile
+from sparkiac.host.generation import PlacedFile
+from sparkiac.plan.contract import Generation, GenerationUnit, Needs
 from sparkiac.plan.contract_units import Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
@@ -41,12 +42,6 @@ def placed(artifacts: Iterable[Artifact]) -> list[PlacedFile]:
     return sorted(
         PlacedFile(each.path, f"{each.mode:04o}", hashlib.sha256(each.content).hexdigest()) for each in artifacts
     )
-
-
-def generation_id(files: Iterable[PlacedFile]) -> str:
-    """Return the name of a generation: a hash of all files of a host with their modes. The host computes it again."""
-    text = "".join(f"{mode} {sha256} {path}\n" for path, mode, sha256 in sorted(files))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _unit(unit: Container | Program, files: tuple[str, ...], host: HostPlan) -> GenerationUnit:

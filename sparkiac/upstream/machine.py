@@ -7,27 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.assets import directory
-from sparkiac.upstream import ssh
+from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import Number, ReportedFacts, Text
 
 _TIMEOUT_S: Final = 120
 """Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
-Part = tuple[str, str, str]
-"""A Python module to send: its name, the kind of asset, and the path of its file."""
-_BASE: Final = ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py")
-PORTS: Final = ("ports", "templates", "machine/ports.py")
-_FACTS: Final = ("facts", "templates", "machine/facts.py")
-_PROGRAM: Final = """\
-import sys, types
-for name, text in {parts}:
-    part = sys.modules[name] = types.ModuleType(name)
-    exec(compile(text, name, "exec"), part.__dict__)
-sys.exit(part.main(sys.argv[1:], part.LocalHost()))
-"""
-"""The parts become modules with the names under which they import each other."""
+PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
+"""What `sent.ports` imports."""
 
 
 class MachineError(Exception):
@@ -53,17 +41,11 @@ class Machine(ReportedFacts):
     unknown: dict[Text, Text]
 
 
-def program(*parts: Part) -> str:
-    """Return a program for `python3 -` that contains these modules and runs `main` of the last one."""
-    texts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in (_BASE, *parts)]
-    return _PROGRAM.format(parts=repr(texts))
-
-
 def inspect(target: str, *, store: str) -> Machine:
     """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises MachineError."""
-    text = program(PORTS, _FACTS)
+    sent = bundle.of("sent.facts", (*PORTS, "sent/facts.py"), _DOCKER, store)
     try:
-        done = ssh.run(target, ("python3", "-", _DOCKER, store), program=text, timeout_s=_TIMEOUT_S)
+        done = ssh.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
         raise MachineError(message) from None

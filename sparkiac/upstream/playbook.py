@@ -96,7 +96,7 @@ def _environment(wanted: PlaybookRun, writer: int) -> dict[str, str]:
 
     The connections that ssh shares are those of this apply: a connection of an earlier one may hang.
     """
-    plugins = [str(directory("templates") / "ansible"), os.environ.get("ANSIBLE_CALLBACK_PLUGINS", "")]
+    plugins = [str(directory("sparkiac/upstream/callback")), os.environ.get("ANSIBLE_CALLBACK_PLUGINS", "")]
     added = {"SPARKIAC_EVENTS": str(writer), "ANSIBLE_CALLBACK_PLUGINS": ":".join(filter(None, plugins))}
     added["PYTHONDONTWRITEBYTECODE"] = "1"  # an action of the playbooks is in the tree
     if not Path("ansible.cfg").exists():

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 import httpx2
 
 from sparkiac import __version__
-from sparkiac.upstream import parallel, redirects
+from sparkiac.host.stage import redirects
+from sparkiac.upstream import parallel
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.failures import ResponseFailure, busy, explained
 
@@ -157,7 +158,7 @@ class Transport:
             current = self._http_request(request)
         except (httpx2.InvalidURL, UnicodeError):
             return ResponseFailure("invalid host name or port", "correct the host in the reference", final=True)
-        first = current.url
+        first = str(current.url)
         for _ in range(MAX_REDIRECTS + 1):
             host = _host(current.url)
             result = self._unreachable.get(host) or self._once(current, request)
@@ -165,7 +166,7 @@ class Transport:
                 return result._replace(host=host, final=result.final or (result.no_tls and is_loopback(host)))
             if isinstance(result, HttpResponse):
                 return result
-            if problem := redirects.problem(current.url, result.url, first=first):
+            if problem := redirects.problem(str(current.url), str(result.url), first=first):
                 return ResponseFailure(f"redirect to {problem}", "use the URL of the file itself", host, final=True)
             current = result
         return ResponseFailure(f"more than {MAX_REDIRECTS} redirects", "check the URL by hand", host, final=True)

@@ -159,4 +159,4 @@ def replace(file: Path, old: str, new: str) -> None:
 
 def test_the_start_step_drops_the_page_cache() -> None:
     """The printed step that the preflight took over (row 2.14)."""
-    assert "/proc/sys/vm/drop_caches" in (SCRIPTS / "preflight_start.py").read_text()
+    assert "/proc/sys/vm/drop_caches" in (SCRIPTS / "host/preflight/start.py").read_text()

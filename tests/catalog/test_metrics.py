@@ -10,8 +10,8 @@ import pytest
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import Metric
+from sparkiac.host.probe import metrics as probe_metrics
 from tests.conftest import ROOT
-from tests.host.conftest import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_names_of_a_quantity_are_those_of_all_engines() -> None:
 
 
 def test_the_probe_on_a_host_reads_the_same_names() -> None:
-    probe = load("probe_metrics.py")
+    probe = probe_metrics
 
     def short(quantity: str) -> set[str]:
         return {name.partition(":")[2] for name in engines.metric_names(quantity)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.host.conftest import SCRIPTS
+from sparkiac.render import playbooks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def files_of(host: Path) -> dict[str, bytes]:
     """Return the files of a host of a golden tree, with its programs."""
     files = {"/" + path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
-    return files | {f"/usr/local/lib/sparkiac/{path.name}": path.read_bytes() for path in SCRIPTS.iterdir()}
+    return files | {f"/{each.path}": each.content for each in playbooks.on_every_host()}
 
 
 @pytest.fixture(scope="session")

@@ -251,8 +251,19 @@ def test_kubectl_builds_the_kustomization(artifacts: tuple[Artifact, ...], plan:
 
 
 def test_the_probe_of_the_config_map_runs(tmp_path: Path) -> None:
-    tree = written(pipeline.render_kubernetes(plan_of(ROOT / "inventories/lab.yaml")).artifacts, tmp_path)
-    probe = [sys.executable, "-E", str(tree / "probe/probe.py"), "watch", str(tree / "qwen36/promise.json")]
+    """A ConfigMap has no folders; the kubelet writes each key to its path, and links the first folders to them."""
+    artifacts = pipeline.render_kubernetes(plan_of(ROOT / "inventories/lab.yaml")).artifacts
+    tree, pod = written(artifacts, tmp_path / "tree"), tmp_path / "pod"
+    [server] = kubelet.pods(kubelet.objects(artifacts), "qwen36")
+    [items] = [each["configMap"]["items"] for each in server["spec"]["volumes"] if each["name"] == "probe"]
+    assert {item["key"] for item in items} == {path.name for path in (tree / "probe").iterdir()}
+    for item in items:
+        path = pod / "..data" / item["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((tree / "probe" / item["key"]).read_bytes())
+    for name in ("probe.py", "host"):
+        (pod / name).symlink_to(f"..data/{name}")
+    probe = [sys.executable, "-E", str(pod / "probe.py"), "watch", str(tree / "qwen36/promise.json")]
     options = ["--at", "http://127.0.0.1:1", "--state", str(tmp_path / "state.json")]
     done = subprocess.run([*probe, *options], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

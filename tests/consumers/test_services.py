@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.host.conftest import SCRIPTS
+from sparkiac.render import playbooks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 COMPOSE = Path(sys.executable).with_name("docker-compose")
@@ -43,9 +43,7 @@ def test_compose_reads_every_project(project: Path, tmp_path: Path) -> None:
 def host() -> dict[str, bytes]:
     """Give every file of the agent's host, and the program that its user installed."""
     files = {"/" + path.relative_to(AGENT).as_posix(): path.read_bytes() for path in AGENT.rglob("*") if path.is_file()}
-    scripts = {
-        f"/usr/local/lib/sparkiac/{path.name}": path.read_bytes() for path in SCRIPTS.iterdir() if path.is_file()
-    }
+    scripts = {f"/{each.path}": each.content for each in playbooks.on_every_host()}
     return files | scripts | {PROGRAM: b"#!/bin/sh\n", "/etc/passwd": USERS.encode()}
 
 

@@ -5,16 +5,14 @@ The tests build on each other, in order.
 
 from __future__ import annotations
 
-import io
 import json
-import subprocess
-import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.faults import CASES, NEW_VERSION, RECIPE, SERVED, UNITS, change, container, failing
-from tests.e2e.lab import ROOT, Lab
+from tests.e2e.lab import Lab
+from tests.e2e.older import applied
 
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
@@ -27,21 +25,8 @@ COMMIT = "9229867"
 @pytest.fixture(scope="module")
 def older(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab as the older sparkiac generated and applied it."""
-    archived = subprocess.run(["git", "-C", ROOT, "archive", COMMIT], capture_output=True, check=False)
-    if archived.returncode:
-        pytest.skip(f"needs the commit {COMMIT} in the clone: {archived.stderr.decode().strip()}")
-    checkout = tmp_path_factory.mktemp("checkout")
-    with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as tree:
-        tree.extractall(checkout)  # noqa: S202  an archive of ours; Python 3.11.2 has no filter
-    found = Lab(bed, tmp_path_factory.mktemp("older"))
-    found.write()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(checkout))
-        found.generate()
+    found = applied(COMMIT, bed, tmp_path_factory)
     assert (found.tree / "playbooks/roles/place").is_dir(), "another version generated it"
-    found.stage()
-    recap = found.apply()
-    assert recap.code == 0, recap.output
     return found
 
 

@@ -126,7 +126,7 @@ def test_starts_without_docker_do_not_count(lab: Lab) -> None:
 
 def test_memory_that_does_not_come_back_ends_a_switch_at_once(broken: Lab) -> None:
     """An apply waits for the start that it finds, and ends with it: not after `ready_s`."""
-    lab, starts = broken, "/usr/local/lib/sparkiac/units_starts.py"
+    lab, starts = broken, "/usr/local/lib/sparkiac/host/switch/starts.py"
     repair(lab)  # the apply must find nothing but the unit that does not run
     root(lab, f"cp -a {starts} /root/starts; sed -i 's/^RETURN_S = .*/RETURN_S = 60/' {starts}")
     available(lab, 110)

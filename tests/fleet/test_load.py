@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
 import pytest
 
 from sparkiac.fleet.facts import Reading
 from sparkiac.fleet.load import Load, load, names
+from sparkiac.host.status import units as status_units
 from tests.conftest import ROOT
-from tests.host.conftest import load as program
 
 PAGES: Final = sorted((ROOT / "tests/fleet/data/metrics").glob("vllm-*.txt"))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _programs() -> None:
-    program("status")
-
-
 def reading(page: str, at_s: float) -> Reading:
     """Return what the program on the host reads of a page."""
-    sampled = sys.modules["status_units"].sampled(page, list(names()))
+    sampled = status_units.sampled(page, list(names()))
     return Reading(at_s=at_s, values={name: tuple(values) for name, values in sampled.items()})
 
 

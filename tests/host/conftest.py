@@ -1,9 +1,7 @@
-"""The scripts that run on a host, loaded or started by their paths, and a machine to run them on."""
+"""The programs that run on a host, imported or started by their paths, and a machine to run them on."""
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
@@ -13,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host import receivers
+from sparkiac.host import local as units_host
+from sparkiac.host.preflight import host as preflight_host
+from sparkiac.host.preflight import program as preflight_program
+from sparkiac.host.probe import answers as probe_answers
+from sparkiac.host.probe import basic as probe_basic
+from sparkiac.host.probe import program as probe_program
+from sparkiac.host.probe import session as probe_session
+from tests.host import programs, receivers
 from tests.host.probed import Service, promise
 from tests.host.traffic import Network
 from tests.namespaces import namespaces
@@ -28,23 +33,7 @@ if TYPE_CHECKING:
     from tests.host.receivers import Receiver
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "playbooks/roles/programs/files/usr/local/lib/sparkiac"
-
-
-def load(name: str) -> ModuleType:
-    """Import a script, whatever its name ends with, and leave no bytecode among the files that are shipped."""
-    loader = importlib.machinery.SourceFileLoader(f"host_{Path(name).stem}", str(SCRIPTS / name))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    sys.path.insert(0, str(SCRIPTS))  # where a program finds its parts
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-        sys.path.remove(str(SCRIPTS))
-    return module
+SCRIPTS = programs.root() / programs.INSTALLED
 
 
 @pytest.fixture(scope="session")
@@ -56,26 +45,27 @@ def scripts() -> Path:
 @pytest.fixture(scope="session")
 def preflight() -> ModuleType:
     """Import the preflight script."""
-    return load("preflight")
+    return preflight_program
 
 
 @pytest.fixture(scope="session")
 def parsers(preflight: ModuleType) -> ModuleType:
     """Return the part of preflight that reads what commands say."""
-    return sys.modules[preflight.LocalHost.__module__]
+    assert preflight
+    return preflight_host
 
 
 @pytest.fixture(scope="session")
 def probe() -> ModuleType:
     """Import the probe script."""
-    return load("probe.py")
+    return probe_program
 
 
 @pytest.fixture(scope="session")
 def answers(probe: ModuleType) -> ModuleType:
     """Return the part of the probe that judges answers."""
     assert probe
-    return sys.modules["probe_answers"]
+    return probe_answers
 
 
 @pytest.fixture
@@ -88,7 +78,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture
 def timer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Timer:
     """Return a fleet timer without endpoints."""
-    from tests.host.fleet import Timer  # noqa: PLC0415 - it loads its programs with `load`
+    from tests.host.fleet import Timer  # noqa: PLC0415 - it imports this file's programs
 
     return Timer(tmp_path, capsys, monkeypatch)
 
@@ -111,10 +101,9 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """Give a host between a client and a container, with servers on the host and in the container."""
-    load("switch_drain.py")
     with namespaces("drain", "host", "client", "container", tools=("nft",)) as spaces:
 
-        class Machine(sys.modules["units_host"].LocalHost):  # type: ignore[name-defined, misc]
+        class Machine(units_host.LocalHost):  # type: ignore[name-defined, misc]
             """A host in a network namespace."""
 
             def run(self, *argv: str) -> Any:  # noqa: ANN401
@@ -132,9 +121,9 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 def patience(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the probe; it gives a busy machine time to answer, and waits shortly between two requests."""
     monkeypatch.setattr(probe, "WAIT_STEP_S", 0.05)
-    for part in ("probe_session", "probe_basic"):
-        monkeypatch.setattr(sys.modules[part], "HEALTH_TIMEOUT_S", 60)
-    monkeypatch.setattr(sys.modules["probe_basic"], "QUEUE_STEP_S", 0.05)
+    for part in (probe_session, probe_basic):
+        monkeypatch.setattr(part, "HEALTH_TIMEOUT_S", 60)
+    monkeypatch.setattr(probe_basic, "QUEUE_STEP_S", 0.05)
     return probe
 
 

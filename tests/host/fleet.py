@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.host.conftest import load
+from sparkiac.host.fleet import ask
+from sparkiac.host.fleet import check as PROGRAM  # noqa: N812
 from tests.host.expected import complete
 from tests.host.receivers import CHAT, HOOK, PASSWORD, TOKEN, USER, Receiver
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-PROGRAM = load("fleet_check")
-ask, channels, messages, state = (
-    sys.modules[name] for name in ("fleet_ask", "fleet_channels", "fleet_messages", "fleet_state")
-)
 PERIOD_S = 900
 START = 1_795_000_000.0
 KEY = "canary-of-the-key"

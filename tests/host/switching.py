@@ -7,31 +7,28 @@ What a unit runs is the text of its compose file at its last start. The model se
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host import state
+from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.switch import program as switch_program
+from sparkiac.host.switch import run as runs
+from sparkiac.host.switch import start as starts
+from sparkiac.host.switch import store
 from tests.host.probed import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
 
-PROGRAM = load("switch")
+PROGRAM = switch_program
 """The executable; its modules are imported under their own names, as on a host."""
-durable: ModuleType = sys.modules["durable"]
-store: ModuleType = sys.modules["switch_store"]
-state: ModuleType = sys.modules["switch_state"]
-runs: ModuleType = sys.modules["switch_run"]
-starts: ModuleType = sys.modules["switch_start"]
-votes: ModuleType = sys.modules["switch_vote"]
-http: ModuleType = sys.modules["switch_http"]
 LocalHost: Any = PROGRAM.LocalHost
-Result: Any = sys.modules["units_host"].CommandResult
+Result: Any = units_host.CommandResult
 TIMER = ["etc/systemd/system/sparkiac-fleet.timer", "etc/systemd/system/sparkiac-fleet.service"]
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 
@@ -201,7 +198,7 @@ class Host(LocalHost):  # type: ignore[misc]
         """Record the inputs of a unit that starts, as `switch started` does."""
         plan = self.planned or (store.installed(self) if self.path(f"/{store.PLAN}").exists() else {"units": []})
         if any(each["name"] == name for each in plan["units"]):
-            sys.modules["units_host"].record(self, plan, name, invocation)
+            units_host.record(self, plan, name, invocation)
 
     def write(self, path: str, text: str) -> None:
         """Write a file of the host."""
@@ -257,10 +254,11 @@ def generation(  # noqa: PLR0913  each is a part of a generation
     host: str = "spark-01",
     timer: str | None = None,
     turns: dict[str, list[str]] | None = None,
+    programs: tuple[str, ...] = (),
 ) -> Made:
     """Return a generation of units, each with the text of its compose file, and a timer with this text.
 
-    `turns` is the name of each turn → the units in it.
+    `turns` is the name of each turn → the units in it; `programs` are paths in the directory of programs.
     """
     turns = turns or {}
     needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
@@ -282,12 +280,13 @@ def generation(  # noqa: PLR0913  each is a part of a generation
     for name, text in texts.items():
         contents |= {f"etc/sparkiac/{name}/compose.yaml": text, f"etc/systemd/system/sparkiac-{name}.service": name}
     contents |= dict.fromkeys(TIMER, timer) if timer is not None else {}
+    contents |= {f"usr/local/lib/sparkiac/{path}": path for path in programs}
     files = [
         {"path": path, "mode": "0644", "sha256": sha256(text.encode()).hexdigest(), "text": text}
         for path, text in sorted(contents.items())
     ]
-    listed = [store.File(each["path"], each["mode"], each["sha256"]) for each in files]
-    name = store.name_of(listed)
+    listed = [PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files]
+    name = generation_id(listed)
     return Made(name, {"generation": name, "files": files})
 
 

@@ -197,7 +197,7 @@ def test_a_dry_run_shows_every_difference_and_changes_nothing(bench: Bench) -> N
     assert done.code == 0, done.said
     assert "would restart sparkiac-qwen36: changed: /x" in done.said
     assert "ünlaut" in done.said
-    assert "/usr/local/lib/sparkiac/contract.py, /usr/local/lib/sparkiac/durable.py" in done.sentence
+    assert "/usr/local/lib/sparkiac/host/contract.py, /usr/local/lib/sparkiac/host/durable.py" in done.sentence
     assert set(bench.asked("spark-01")) == {"look"}
     assert not (bench.folder / "at/spark-01/var").exists()
 

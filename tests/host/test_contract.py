@@ -7,13 +7,24 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
+from sparkiac.host import contract as host_contract
+from sparkiac.host.fleet import check as fleet_check
+from sparkiac.host.generation import PlacedFile
+from sparkiac.host.group import program as group_program
+from sparkiac.host.preflight import load_memory
+from sparkiac.host.preflight import program as preflight_program
+from sparkiac.host.stage import prune as stage_prune
+from sparkiac.host.stage import store as stage_store
+from sparkiac.host.status import metrics as host_metrics
+from sparkiac.host.switch import look as switch_look
+from sparkiac.host.switch import store as switch_store
 from sparkiac.plan import contract, contract_monitoring, contract_units
-from tests.host.conftest import load
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
@@ -26,15 +37,15 @@ NAMES = {
 }
 NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [
-    ("preflight", "EXPECTED", contract.Expectations),
-    ("switch_store.py", "GENERATION", contract.Generation),
-    ("switch_store.py", "FILE", contract.PlacedFile),
-    ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
-    ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
-    ("load_memory", "GUARD", contract_units.LoadGuard),
-    ("group", "NODE", contract_units.GroupNode),
-    ("stage_store.py", "STORES", list[contract_units.StagedStore]),
-    ("stage_store.py", "MANIFEST", contract_units.ModelManifest),
+    (preflight_program, "EXPECTED", contract.Expectations),
+    (switch_store, "GENERATION", contract.Generation),
+    (switch_store, "FILE", PlacedFile),
+    (host_metrics, "METRICS", contract_monitoring.HostMetrics),
+    (fleet_check, "FLEET", contract_monitoring.FleetCheck),
+    (load_memory, "GUARD", contract_units.LoadGuard),
+    (group_program, "NODE", contract_units.GroupNode),
+    (stage_store, "STORES", list[contract_units.StagedStore]),
+    (stage_store, "MANIFEST", contract_units.ModelManifest),
 ]
 
 
@@ -61,23 +72,23 @@ def variables(role: str, file: str, name: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("program", "name", "kind"), FILES)
-def test_both_sides_have_the_same_keys_and_types(program: str, name: str, kind: Any) -> None:  # noqa: ANN401
-    assert getattr(load(program), name) == shape(kind)
+def test_both_sides_have_the_same_keys_and_types(program: ModuleType, name: str, kind: Any) -> None:  # noqa: ANN401
+    assert getattr(program, name) == shape(kind)
 
 
 def test_what_the_playbooks_put_together_has_the_keys_that_the_programs_read() -> None:
-    assert set(load("switch_look.py").LOOK) == variables("look", "main.yml", "look_tree")
-    assert shape(contract.Needs) == load("stage_prune.py").NEEDS
+    assert set(switch_look.LOOK) == variables("look", "main.yml", "look_tree")
+    assert shape(contract.Needs) == stage_prune.NEEDS
 
 
 def test_every_expectation_has_a_check() -> None:
-    preflight = load("preflight")
+    preflight = preflight_program
     assert set(preflight.EXPECTED) - {"host", "units"} == {*preflight.CHECKS, *preflight.GPU} - {"nvidia-smi", "start"}
 
 
 @pytest.fixture
 def preflight() -> Any:  # noqa: ANN401  a program
-    return load("preflight")
+    return preflight_program
 
 
 def test_misspelt_expectations_fail(preflight: Any, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
@@ -139,12 +150,12 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
 @pytest.mark.parametrize(
     ("program", "name", "text"),
     [
-        ("switch_store.py", "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'),
-        ("stage_store.py", "STORES", '[{"pth": "/srv"}]'),
+        (switch_store, "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'),
+        (stage_store, "STORES", '[{"pth": "/srv"}]'),
     ],
 )
-def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
-    validated, known = load("contract.py").validated, getattr(load(program), name)
+def test_another_key_of_another_file_is_named(program: ModuleType, name: str, text: str) -> None:
+    validated, known = host_contract.validated, getattr(program, name)
     place = "kee" if name == "SYSCTL" else "[0].pth"
     with pytest.raises(ValueError, match="does not know") as found:
         validated("program", "file", json.loads(text), known)
@@ -165,18 +176,18 @@ DEEP = {
 @pytest.mark.parametrize("kind", [str, str.encode])
 def test_json_that_is_nested_deeply_is_refused(text: str, kind: Callable[[str], str | bytes]) -> None:
     with pytest.raises(ValueError, match="JSON with more than 64 levels"):
-        load("contract.py").parsed(kind(text))
+        host_contract.parsed(kind(text))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 10, b"\xff\xfe\xfd", "9" * 5000, "nul"])
 def test_other_text_that_is_no_json_is_refused(text: str | bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of json, or of the text
-        load("contract.py").parsed(text)
+        host_contract.parsed(text)
 
 
 @pytest.mark.parametrize(
     "value", [None, 1, "[" * 1000, {"a": [1, {"b": "{" * 200}]}, [[]] * 1000, [{"a": {}}, "ab", 2.5, True]]
 )
 def test_other_json_is_read(value: object) -> None:
-    assert load("contract.py").parsed(json.dumps(value)) == value
-    assert load("contract.py").parsed("[" * 64 + "]" * 64)
+    assert host_contract.parsed(json.dumps(value)) == value
+    assert host_contract.parsed("[" * 64 + "]" * 64)

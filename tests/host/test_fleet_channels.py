@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.fleet import channels, state
 from tests.host import receivers
-from tests.host.fleet import SECRETS, channels, state
+from tests.host.fleet import SECRETS
 from tests.host.receivers import CHAT, HOOK, PASSWORD, TOKEN
 from tests.upstream.registry.servers import Authority, authority
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.fleet import KEY, PROGRAM, ask, messages
+from sparkiac.host.fleet import messages
+from tests.host.fleet import KEY, PROGRAM, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

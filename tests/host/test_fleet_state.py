@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.fleet import state
+from sparkiac.host.fleet import state
 from tests.host.switching import KilledError
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.fleet import turns
 
-turns = load("fleet_turns.py")
 ENTRIES = [
     {"name": "web", "turns": []},
     {"name": "qwen36", "turns": ["day"]},

@@ -8,13 +8,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.group import link as group_link
+from sparkiac.host.group import program as group_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ SERVER = "trap 'echo stopped; exit 0' TERM; echo serving; while :; do sleep 0.05
 @pytest.fixture(scope="module")
 def program() -> ModuleType:
     """Import the program."""
-    return load("group")
+    return group_program
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ class Fleet:
 def fleet(program: ModuleType, port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     """Return a group none of whose nodes has started."""
     assert program
-    links = sys.modules["group_link"]
+    links = group_link
     monkeypatch.setattr(links, "RETRY_S", 0.0)
     monkeypatch.setattr(links, "BEAT_S", 0.01)
     found = Fleet(links, port)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host import state as switch_state
+from sparkiac.host.status import metrics as host_metrics
+from sparkiac.host.switch import lease as switch_lease
+from sparkiac.host.switch import starts as units_starts
+from sparkiac.host.switch import store as switch_store
 from tests.host.switching import unit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-host_metrics = load("host_metrics")
-units_host = sys.modules["units_host"]
-units_starts = sys.modules["units_starts"]
-switch_state = sys.modules["switch_state"]
 UNITS = [{"unit": "sparkiac-chat", "deployment": "chat"}, {"unit": "sparkiac-asr", "deployment": None}]
 SHOWN = """\
 Id=sparkiac-chat.service
@@ -120,7 +120,7 @@ def test_the_generation_and_its_files(machine: Machine) -> None:
 
 def test_the_age_of_the_lease(machine: Machine) -> None:
     assert written(machine)["sparkiac_lease_age_seconds"] == 0
-    lease = sys.modules["switch_lease"]
+    lease = switch_lease
     machine.path("/run/sparkiac").mkdir(parents=True)
     lease.take(machine, "run-1", "me")
     held = json.loads(machine.read(lease.LEASE))
@@ -174,7 +174,7 @@ def test_labels_are_escaped() -> None:
 
 def test_a_unit_of_another_turn_only_rests(machine: Machine) -> None:
     """Without samples of its state, no alert about it fires."""
-    store = sys.modules["switch_store"]
+    store = switch_store
     units = [unit("chat", turns=["night"]), unit("asr", turns=["day"])]
     plan = {**store.NOTHING, "turns": ["day", "night"], "units": units}
     machine.path(f"/{store.PLAN}").write_text(json.dumps(plan))

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import SCRIPTS, load
+from sparkiac.host import local as units_host
+from sparkiac.host.preflight import load_memory
+from tests.host.conftest import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-loader = load("load_memory")
-Result = sys.modules["units_host"].CommandResult
+loader = load_memory
+Result = units_host.CommandResult
 FREE, PRESSURE = "/proc/sys/vm/min_free_kbytes", "/proc/sys/vm/vfs_cache_pressure"
 DISK = "/sys/devices/pci0/nvme/nvme0n1"
 AHEAD = f"{DISK}/queue/read_ahead_kb"
@@ -288,12 +290,10 @@ def holder(machine: Machine) -> Iterator[subprocess.Popen[bytes]]:
     """Run `hold` as a process of its own, on the stand-in host."""
     assert run(machine, "begin", "big") == 0
     code = (
-        "import importlib.machinery as m, importlib.util as u, pathlib, sys\n"
+        "import pathlib, sys\n"
         f"sys.path.insert(0, {str(SCRIPTS)!r})\n"
-        f"loader = m.SourceFileLoader('load_memory', {str(SCRIPTS / 'load_memory')!r})\n"
-        "module = u.module_from_spec(u.spec_from_loader('load_memory', loader))\n"
         "sys.dont_write_bytecode = True\n"
-        "loader.exec_module(module)\n"
+        "from host.preflight import load_memory as module\n"
         f"sys.exit(module.main(['hold', 'big'], module.LocalHost(pathlib.Path({str(machine.root)!r}))))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -12,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host.network import peers
+from sparkiac.host.stage import share as stage_share
+from sparkiac.host.switch import http
+from sparkiac.host.switch import uninstall as switch_uninstall
 from tests.host.staging import free_port
-from tests.host.switching import http
 from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
     from tests.host.traffic import Network
 
-peers: ModuleType = sys.modules["peers"]
 PATIENCE_S = 60
 TOKEN = "canary-9b1e"  # noqa: S105  no token
 VOTE = {"host": "b", "round": "ready", "vote": True}
@@ -229,8 +229,7 @@ def test_an_ipv6_address() -> None:
 @pytest.fixture
 def shared() -> Iterator[tuple[str, int]]:
     """Serve nothing, as `stage share` does."""
-    load("stage")
-    share = sys.modules["stage_share"]
+    share = stage_share
     handler = type("Bound", (share.Handler,), {"shelf": share.SharedContent([], frozenset(), TOKEN)})
     server = share.listening("127.0.0.1:0", handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -265,7 +264,7 @@ class Machine:
         self.ran.append(argv)
         if isinstance(self.result, Exception):
             raise self.result
-        return sys.modules["units_host"].CommandResult(1 if self.result else 0, "", self.result)
+        return units_host.CommandResult(1 if self.result else 0, "", self.result)
 
 
 def test_only_the_addresses_of_the_peers_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +295,7 @@ def test_real_nftables_let_only_the_peers_connect(network: Network) -> None:
         assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
         assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
-        tables = load("switch_uninstall.py").stores(network.machine)
+        tables = switch_uninstall.stores(network.machine)
         assert tables == ["sparkiac_store__9000"]
     finally:
         network.nft("delete", "table", "inet", "sparkiac_store__9000")

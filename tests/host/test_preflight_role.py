@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from sparkiac.host.preflight import program as preflight_program
 from tests import pythons
-from tests.host.conftest import SCRIPTS, load
+from tests.host.conftest import SCRIPTS
 from tests.host.expected import complete
 from tests.host.plays import play
 
@@ -33,7 +34,7 @@ class Bench:
         """Write what a host is expected to be."""
         path = self.folder / f"hosts/{host}/etc/sparkiac/preflight.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(complete(load("preflight").EXPECTED, {"host": host, **wanted})))
+        path.write_text(json.dumps(complete(preflight_program.EXPECTED, {"host": host, **wanted})))
 
     def stage(self, host: str, commit: str) -> list[dict[str, Any]]:
         """Put a model of a group into the host's store; give what is expected of that."""
@@ -57,7 +58,8 @@ def bench(tmp_path: Path) -> Bench:
     written = {"hosts": "all", "gather_facts": False, "any_errors_fatal": True}
     written |= {"vars": {"sparkiac": {"host": "{{ inventory_hostname }}"}}}
     written |= {"vars_files": [str(ROOT / "playbooks/vars/main.yml")]}
-    (tmp_path / "playbooks/lookup_plugins").symlink_to(ROOT / "playbooks/lookup_plugins")
+    for name in ("bundle.py", "lookup_plugins"):
+        (tmp_path / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
     written |= {"roles": [{"role": str(ROOT / "playbooks/roles/preflight")}]}
     (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     made = Bench(tmp_path)
@@ -82,7 +84,7 @@ def test_the_parts_arrive_as_one_program_and_leave_nothing(bench: Bench) -> None
 
 
 def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
-    oldest, log = pythons.interpreter("3.8"), bench.folder / "python.log"
+    oldest, log = pythons.interpreter("3.10"), bench.folder / "python.log"
     (bench.folder / "bin/python3").write_text(f'#!/bin/sh\n"{oldest}" --version >>"{log}"\nexec "{oldest}" "$@"\n')
     (bench.folder / "bin/python3").chmod(0o755)
     bench.expect(
@@ -99,7 +101,7 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
     )
     assert "key:" not in said, "what is well is not shown"
     assert "Traceback" not in said
-    assert set(re.findall(r"Python (\d+\.\d+)", log.read_text())) == {"3.8"}
+    assert set(re.findall(r"Python (\d+\.\d+)", log.read_text())) == {"3.10"}
 
 
 @pytest.mark.parametrize("key", ["hunter2\n", " hunter2", "hunter\u00fc"])
@@ -120,7 +122,7 @@ def test_one_host_that_fails_stops_the_other(bench: Bench) -> None:
 
 
 def test_what_a_script_that_cannot_run_says_is_shown(bench: Bench) -> None:
-    part = bench.folder / PROGRAMS / "preflight_needs.py"
+    part = bench.folder / PROGRAMS / "host/preflight/needs.py"
     part.write_text("raise SystemExit('broken part')")
     code, said = bench.apply()
     assert code == 2

@@ -25,7 +25,7 @@ FILES = {"proc/meminfo": "MemTotal: 100 kB\nMemAvailable:   1048576 kB\n", "proc
 
 @pytest.fixture(autouse=True)
 def _no_waiting(preflight: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 0)
+    monkeypatch.setattr(preflight.start, "MEMORY_WAIT_S", 0)
 
 
 def prepared(
@@ -61,19 +61,17 @@ def test_too_little_memory(preflight: ModuleType, machine: Make) -> None:
 def test_memory_that_comes_back_is_waited_for(
     preflight: ModuleType, machine: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 60)
+    monkeypatch.setattr(preflight.start, "MEMORY_WAIT_S", 60)
     given_back = "MemAvailable:   4194304 kB\n"
-    monkeypatch.setattr(
-        preflight.preflight_start.time, "sleep", lambda _: (tmp_path / "proc/meminfo").write_text(given_back)
-    )
+    monkeypatch.setattr(preflight.start.time, "sleep", lambda _: (tmp_path / "proc/meminfo").write_text(given_back))
     assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[1] == "ok available memory"
 
 
 def test_a_stop_while_it_waits_is_no_failure(
     preflight: ModuleType, machine: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 60)
-    monkeypatch.setattr(preflight.preflight_start.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(preflight.start, "MEMORY_WAIT_S", 60)
+    monkeypatch.setattr(preflight.start.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
     units = {"x": {"image": IMAGE, "memory_bytes": 2 << 30}}
     wanted = json.dumps(complete(preflight.EXPECTED, {"units": units}))
     former = signal.getsignal(signal.SIGTERM)

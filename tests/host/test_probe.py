@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.probe import basic as probe_basic
+from sparkiac.host.probe import watch as probe_watch
 from tests.host.probed import promise
 
 if TYPE_CHECKING:
@@ -79,12 +81,12 @@ def test_one_line_says_why_not(
 
 @pytest.mark.parametrize(
     ("path", "time_limit"),
-    [("/health", ("probe_basic", "HEALTH_TIMEOUT_S")), (CHAT, ("probe_watch", "FIRST_ANSWERS_S"))],
+    [("/health", (probe_basic, "HEALTH_TIMEOUT_S")), (CHAT, (probe_watch, "FIRST_ANSWERS_S"))],
 )
 def test_a_hang_has_an_end(
-    service: Service, watch: Ask, monkeypatch: pytest.MonkeyPatch, path: str, time_limit: tuple[str, str]
+    service: Service, watch: Ask, monkeypatch: pytest.MonkeyPatch, path: str, time_limit: tuple[ModuleType, str]
 ) -> None:
-    monkeypatch.setattr(sys.modules[time_limit[0]], time_limit[1], 1)
+    monkeypatch.setattr(*time_limit, 1)
     service.answers[path] = 600.0
     assert watch(service.url) == (1, f"{path}: no answer within 1 s\n")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from sparkiac.host.probe import http as probe_http
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -95,6 +96,6 @@ def test_an_answer_that_is_nested_deeply_is_a_wrong_answer(answers: ModuleType, 
     assert answers.fault_of_schema(choice(deep)).startswith("not JSON: ")
     call = {"id": "1", "type": "function", "function": {"name": "get_time", "arguments": deep}}
     assert answers.fault_of_call(choice(None, tool_calls=[call])).startswith("the arguments of the tool call are not ")
-    http = sys.modules["probe_http"]
+    http = probe_http
     with pytest.raises(http.WrongError, match="/v1/models: response is not a JSON object"):
         http.as_object("/v1/models", deep.encode())

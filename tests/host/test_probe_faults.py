@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from sparkiac.host.probe import basic, session, text
+from sparkiac.host.probe import watch as probe_watch
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
@@ -116,13 +119,13 @@ def clock(patience: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the clock of the watchdog."""
     assert patience
     found = Clock()
-    monkeypatch.setattr(sys.modules["probe_watch"], "time", found)
+    monkeypatch.setattr(probe_watch, "time", found)
     return found
 
 
 def shorten(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
     """Shorten the limits that a behaviour exceeds; a busy machine has time for the others."""
-    session, basic, watching, text = (sys.modules[f"probe_{part}"] for part in ("session", "basic", "watch", "text"))
+    watching = probe_watch
     limits = {
         "stall": [(session, "ANSWER_TIMEOUT_S"), (watching, "ANSWER_TIMEOUT_S"), (watching, "FIRST_ANSWERS_S")],
         "hang": [(session, "HEALTH_TIMEOUT_S"), (basic, "HEALTH_TIMEOUT_S")],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from sparkiac.host.probe import group as probe_group
+from sparkiac.host.probe import metrics as probe_metrics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +45,8 @@ def group(probe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Give the connections of a host, without any."""
     assert probe
     found = Group(tmp_path)
-    monkeypatch.setattr(sys.modules["probe_metrics"], "TABLES", (found.table, tmp_path / "tcp6"))
-    monkeypatch.setattr(sys.modules["probe_group"].os, "kill", lambda *signal: found.signals.append(signal))
+    monkeypatch.setattr(probe_metrics, "TABLES", (found.table, tmp_path / "tcp6"))
+    monkeypatch.setattr(probe_group.os, "kill", lambda *signal: found.signals.append(signal))
     found.has()
     return found
 

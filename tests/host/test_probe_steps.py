@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from sparkiac.host.probe import media as probe_media
+from sparkiac.host.probe import metrics as probe_metrics
+from sparkiac.host.probe import text as probe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,7 +210,7 @@ def test_a_reasoning_that_is_cut_is_asked_for_again(good: Service, check: Check)
 
 
 def test_a_slow_first_token(good: Service, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["probe_text"], "FIRST_TOKEN_S", 0)
+    monkeypatch.setattr(probe_text, "FIRST_TOKEN_S", 0)
     state, evidence = check(good.url)["latency"]
     assert (state, evidence.endswith("the limit is 0 s")) == ("failed", True)
 
@@ -305,7 +308,7 @@ def test_a_worker_is_asked_nothing(check: Check) -> None:
 
 def test_pictures_and_sounds_are_what_they_say(probe: ModuleType) -> None:
     assert probe
-    media = sys.modules["probe_media"]
+    media = probe_media
     picture = media.picture()
     assert picture.startswith("data:image/png;base64,iVBORw0KGgo")
     assert media.sound().startswith(b"RIFF")
@@ -322,7 +325,7 @@ def test_metrics_of_real_servers(probe: ModuleType, name: str) -> None:
     if not file.exists():
         pytest.skip("the recorded pages are not here")
     assert probe
-    load = sys.modules["probe_metrics"].load_of(file.read_text())
+    load = probe_metrics.load_of(file.read_text())
     assert load is not None
     assert (load.running, load.waiting, "generation_tokens_total" in load.counters) == (0, 0, True)
 

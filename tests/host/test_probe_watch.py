@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from sparkiac.host.probe import metrics as probe_metrics
+from sparkiac.host.probe import watch as probe_watch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +59,7 @@ def clock(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Give the clock of the watchdog."""
     assert probe
     found = Clock()
-    monkeypatch.setattr(sys.modules["probe_watch"], "time", found)
+    monkeypatch.setattr(probe_watch, "time", found)
     return found
 
 
@@ -70,7 +72,7 @@ def answers_asked(service: Service) -> int:
 
 def limited(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Limit an answer of the watchdog."""
-    monkeypatch.setattr(sys.modules["probe_watch"], "ANSWER_TIMEOUT_S", seconds)
+    monkeypatch.setattr(probe_watch, "ANSWER_TIMEOUT_S", seconds)
 
 
 def test_an_idle_model_is_asked_every_five_minutes(service: Service, watch: Ask, clock: Clock) -> None:
@@ -276,7 +278,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: tuple[str, s
     """Write connections of a host as the kernel lists them: local end, remote end, state."""
     text = "".join(f"   0: {local} {remote} {state} 0 0 0 0 0 0\n" for local, remote, state in lines)
     (tmp_path / "tcp").write_text(f"  sl  local_address rem_address   st\n{text}")
-    module = sys.modules["probe_metrics"]
+    module = probe_metrics
     monkeypatch.setattr(module, "TABLES", (tmp_path / "tcp", tmp_path / "tcp6"))
 
 
@@ -316,7 +318,7 @@ def test_a_leader_sees_a_dead_worker_while_health_is_200(
 
 def test_addresses_of_both_families(probe: ModuleType) -> None:
     assert probe
-    end_of = sys.modules["probe_metrics"].end_of
+    end_of = probe_metrics.end_of
     assert end_of("0100007F:733D") == ("127.0.0.1", 29501)
     assert end_of("0000000000000000FFFF000002B1A8C0:733D") == ("192.168.177.2", 29501)
     assert end_of("B80D0120000000000000000001000000:0050") == ("2001:db8::1", 80)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.group import ray_group
 from tests.host.nodes import pair
 from tests.plan.fleets import PAIR, containers
 
@@ -30,7 +30,7 @@ RAY: Final = shutil.which("ray")
 @pytest.fixture
 def module() -> ModuleType:
     """Load the program."""
-    return load("ray_group.py")
+    return ray_group
 
 
 def test_a_worker_waits_until_the_head_accepts_connections_at_all_ports(

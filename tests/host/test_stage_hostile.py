@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.stage import http as stage_http
+from sparkiac.host.stage import redirects as stage_redirects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +42,7 @@ NAMES = {
 @pytest.fixture
 def http() -> ModuleType:
     """Return the module that downloads."""
-    load("stage")
-    return sys.modules["stage_http"]
+    return stage_http
 
 
 @pytest.fixture
@@ -230,7 +229,7 @@ def test_a_file_has_an_hour_and_a_minute_for_each_mebibyte(
 def problem(http: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Give the function that judges redirects, with names that no server looks up."""
     assert http
-    redirects = sys.modules["stage_redirects"]
+    redirects = stage_redirects
     real = socket.getaddrinfo
 
     def lookup(host: str, port: None) -> Any:  # noqa: ANN401
@@ -243,7 +242,7 @@ def problem(http: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return redirects.problem  # type: ignore[no-any-return]
 
 
-NEAR = "an address of this host or of a private network"
+NEAR = "an address of this machine or of a private network"
 
 
 @pytest.mark.parametrize(
@@ -254,8 +253,8 @@ NEAR = "an address of this host or of a private network"
         ("https://unknown.example/a", "https://cdn.example/b", ""),
         ("http://public.example/a", "https://cdn.example/b", ""),
         ("http://public.example/a", "http://public6.example/b", ""),
-        ("https://public.example/a", "http://cdn.example/b", "a URL without TLS"),
-        ("https://mirror.lan/a", "http://mirror.lan/b", "a URL without TLS"),
+        ("https://public.example/a", "http://cdn.example/b", "an address without TLS"),
+        ("https://mirror.lan/a", "http://mirror.lan/b", "an address without TLS"),
         ("http://mirror.lan/a", "http://files.lan/b", ""),
         ("http://mirror.lan:8080/a", "http://10.0.0.9:9000/b", ""),
         ("http://192.168.1.5/a", "https://cdn.example/b", ""),
@@ -273,7 +272,7 @@ NEAR = "an address of this host or of a private network"
             )
         ),
         *(
-            ("https://public.example/a", target, "an unusable URL")
+            ("https://public.example/a", target, "an invalid address")
             for target in ("ftp://cdn.example/b", "file:///etc/passwd", "https://u:p@cdn.example/", "https:///b")
         ),
     ],
@@ -301,7 +300,7 @@ def test_a_redirect_that_is_refused_is_final(http: ModuleType, tmp_path: Path, m
         server.send_header("Content-Length", "0")
         server.end_headers()
 
-    redirects = sys.modules["stage_redirects"]
+    redirects = stage_redirects
     monkeypatch.setattr(redirects, "nearness", lambda host: 0 if host == "127.0.0.1" else 2)
     with source(send) as (url, _):
         assert download(http, url, tmp_path / "x") == f"{url}: redirect to {NEAR}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import threading
 from contextlib import contextmanager, redirect_stdout
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host.stage import http as stage_http
+from sparkiac.host.stage import program as stage_program
 from tests.host.staging import FILES, SAFETENSORS, Store, tiny
 from tests.standin.hub import Fault, Hub, sha256
 
@@ -34,14 +34,13 @@ def store(tmp_path: Path) -> Store:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Note the waits between attempts in place of waiting."""
     made: list[float] = []
-    load("stage")
-    monkeypatch.setattr(sys.modules["stage_http"].time, "sleep", made.append)
+    monkeypatch.setattr(stage_http.time, "sleep", made.append)
     return made
 
 
 @pytest.fixture(scope="session")
 def stage() -> ModuleType:
-    return load("stage")
+    return stage_program
 
 
 @pytest.fixture
@@ -261,7 +260,7 @@ def test_an_odd_redirect_leads_nowhere(store: Store, token: Path, location: str)
     with redirecting(location) as (url, brought):
         done = store.fetch(url, "--token-file", token)
     assert (done.code, done.error.count("\n")) == (1, 1), done.error
-    assert "redirect to an unusable URL" in done.error
+    assert "redirect to an invalid address" in done.error
     assert brought == [f"Bearer {TOKEN}"]
     assert "word" not in done.error
 

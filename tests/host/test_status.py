@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from hashlib import sha256
 from pathlib import Path
@@ -12,16 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.fleet import facts
+from sparkiac.host import local as units_host
+from sparkiac.host import state as switch_state
+from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.status import program as status_program
+from sparkiac.host.status import restarts as status_restarts
+from sparkiac.host.status import units as status_units
+from sparkiac.host.status import wrong as status_wrong
+from sparkiac.host.switch import store as switch_store
 from tests.commands.looks import everything
-from tests.host.conftest import SCRIPTS, load
+from tests.host.conftest import SCRIPTS
 from tests.host.switching import Made, generation
 
 if TYPE_CHECKING:
     from tests.host.probed import Service
 
-STATUS: Final = load("status")
+STATUS: Final = status_program
 LocalHost: Any = STATUS.LocalHost
-Result: Any = sys.modules["units_host"].CommandResult
+Result: Any = units_host.CommandResult
 STATE: Final = "var/lib/sparkiac/state.json"
 MEMINFO: Final = "MemTotal:  125_000 kB\nMemFree: 1 kB\nMemAvailable: 60000 kB\nBuffers: 1 kB\nCached: 30000 kB\n"
 NVRM: Final = "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.142  Release Build  (dvs-builder@U22)\n"
@@ -85,12 +92,12 @@ class Host(LocalHost):  # type: ignore[misc]
 
 def install(host: Host, made: Made) -> None:
     """Stage a generation and install its files, as a switch does."""
-    store = sys.modules["switch_store"]
+    store = switch_store
     store.stage(host, made.staged)
     for each in made.staged["files"]:
         host.write(each["path"], each["text"])
         host.path(each["path"]).chmod(int(each["mode"], 8))
-    state = sys.modules["switch_state"]
+    state = switch_state
     state.write(host, state.State(current=made.name, committed=made.name))
 
 
@@ -111,7 +118,7 @@ def host(tmp_path: Path) -> Host:
 
 def chat(service: Service, **promised: Any) -> Made:  # noqa: ANN401
     """Return a generation with the unit `chat`, which this server answers for."""
-    store = sys.modules["switch_store"]
+    store = switch_store
     files = generation({"chat": "ok"}).staged["files"]
     for each in files:
         if each["path"] == store.PLAN:
@@ -119,7 +126,7 @@ def chat(service: Service, **promised: Any) -> Made:  # noqa: ANN401
             plan["units"][0]["promise"] |= {"url": service.url, "models": ["chat"], **promised}
             each["text"] = json.dumps(plan)
             each["sha256"] = sha256(each["text"].encode()).hexdigest()
-    name = store.name_of([store.File(each["path"], each["mode"], each["sha256"]) for each in files])
+    name = generation_id([PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files])
     return Made(name, {"generation": name, "files": files})
 
 
@@ -330,8 +337,8 @@ def test_it_prints_one_line(host: Host, capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_metrics_are_read_by_name(page: str, values: dict[str, list[float]]) -> None:
-    assert sys.modules["status_units"].sampled(page, ["m", "n"]) == values
-    assert sys.modules["status_units"].sampled(page, []) == {}
+    assert status_units.sampled(page, ["m", "n"]) == values
+    assert status_units.sampled(page, []) == {}
 
 
 @pytest.mark.parametrize(
@@ -383,7 +390,7 @@ def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host)
 def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> None:
     host.answers["journalctl"] = message(STARTING, 1, unit="sparkiac-other")
     assert restarts(host) == {}
-    assert sys.modules["status_restarts"].restarts(host, []) == {}
+    assert status_restarts.restarts(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
     assert restarts(host) is None
     host.answers["journalctl"] = Result(0, "", "Hint: You are currently not seeing messages from other users.")
@@ -391,7 +398,7 @@ def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> 
 
 
 def restarts(host: Host) -> Any:  # noqa: ANN401
-    return sys.modules["status_restarts"].restarts(host, ["sparkiac-chat"])
+    return status_restarts.restarts(host, ["sparkiac-chat"])
 
 
 def alert(age_s: int, text: object, unit: str = "sparkiac-chat") -> str:
@@ -413,21 +420,21 @@ def test_the_last_wrong_answer(host: Host) -> None:
         "garbage\n",
     ]
     host.answers["journalctl"] = Result(1, "".join(lines), "")
-    found = sys.modules["status_wrong"].last(host, ["sparkiac-chat", "sparkiac-other"])
+    found = status_wrong.last(host, ["sparkiac-chat", "sparkiac-other"])
     assert {unit: each["fault"] for unit, each in found.items()} == {
         "sparkiac-chat": "wrong answer: '12' instead of 371",
         "sparkiac-other": "wrong answer: '12' instead of 371",
     }
     assert 20 <= found["sparkiac-chat"]["ago_s"] < 80
-    assert sys.modules["status_wrong"].last(host, []) == {}
+    assert status_wrong.last(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
-    assert sys.modules["status_wrong"].last(host, ["sparkiac-chat"]) == {}
+    assert status_wrong.last(host, ["sparkiac-chat"]) == {}
 
 
 def test_a_unit_of_another_turn_is_not_asked(host: Host, service: Service) -> None:
     made = generation({"chat": "ok", "night": "ok"}, turns={"day": ["chat"], "late": ["night"]})
     install(host, made)
-    state = sys.modules["switch_state"]
+    state = switch_state
     state.write(host, state.State(current=made.name, committed=made.name, turn="late"))
     found = read(host)
     assert found.generation is not None

@@ -143,7 +143,7 @@ def test_a_container_that_ends_is_a_failure(
 def test_it_leaves_a_file_if_the_container_has_started(
     supervise: Callable[..., Supervised], began: str, *, crashes: bool
 ) -> None:
-    """units_starts.py counts these starts alone: a container that could not be started has used no memory."""
+    """switch/starts.py counts these starts alone: a container that could not be started has used no memory."""
     unit = supervise(health="starting\n", began=began, **({"exit": "1"} if crashes else {}))
     if not crashes:
         unit.wait_for_up()

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from sparkiac.host import durable
 from tests.host.switching import (
     PROGRAM,
     Host,
     KilledError,
     Made,
     committed,
-    durable,
     generation,
     runs,
     starts,
@@ -213,6 +213,26 @@ def test_going_back_to_the_previous_generation_and_forth(host: Host) -> None:
     assert starts.generation_of(host, "previous") == FIRST.name
     assert switch(host, FIRST, "rollback")["outcome"] == "committed"
     assert starts.generation_of(host, "previous") == SECOND.name
+
+
+def test_another_layout_of_the_programs_replaces_the_former_one(host: Host) -> None:
+    """Files and folders that a generation does not have are gone, also on the way back; a folder in use stays."""
+    flat = generation({"a": "a 1"}, programs=("switch", "switch_run.py", "own/x.py"))
+    folders = generation({"a": "a 1"}, programs=("switch", "host/switch/run.py", "host/contract.py"))
+    place = host.root / "usr/local/lib/sparkiac"
+    switch(host, flat)
+    for made, wanted in (
+        (folders, {"switch", "host", "host/switch", "host/switch/run.py", "host/contract.py"}),
+        (flat, {"switch", "switch_run.py", "own", "own/x.py"}),
+    ):
+        (place / "notes").mkdir(exist_ok=True)
+        if (place / "own").exists():
+            (place / "own/.x.py.abc.new").touch()  # left by a power cut
+        assert switch(host, made)["outcome"] == "committed"
+        assert {str(path.relative_to(place)) for path in place.rglob("*")} == wanted | {"notes"}
+    assert switch(host, generation({"a": "crash"}, programs=("host/deep/er/x.py",)))["outcome"] == "back"
+    assert not (place / "host").exists()
+    assert host.serving() == {"sparkiac-a": "a 1"}
 
 
 @pytest.mark.parametrize("change", ["text", "name", "path"])

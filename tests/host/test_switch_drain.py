@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host.switch import drain as switch_drain
 from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ ipv4 2 tcp 6 8 ESTABLISHED src=10.1.1.1 dst=10.1.1.2 sport=8001 dport=9 src=10.1
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import the module, with a short time between two looks at the metrics."""
-    found = load("switch_drain.py")
+    found = switch_drain
     monkeypatch.setattr(found, "POLL_S", 0.02)
     return found
 
@@ -58,7 +58,7 @@ def machine(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Give a host without nft."""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert module
-    return sys.modules["units_host"].LocalHost(tmp_path / "root")
+    return units_host.LocalHost(tmp_path / "root")
 
 
 def write(machine: Any, name: str, text: str) -> None:  # noqa: ANN401

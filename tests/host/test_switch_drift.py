@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host.switch import drift as switch_drift
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Host:
     @property
     def machine(self) -> Any:  # noqa: ANN401
         """The host."""
-        return sys.modules["units_host"].LocalHost(self.root)
+        return units_host.LocalHost(self.root)
 
     def write(self, name: str, text: str | bytes, mode: int = 0o644) -> Path:
         """Write a file of the host."""
@@ -69,7 +69,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """Give a host without drift."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
-    host = Host(tmp_path, load("switch_drift.py"))
+    host = Host(tmp_path, switch_drift)
     unit = {"name": "sparkiac-a", "files": [COMPOSE]}
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "net.core.rmem_max", "value": "4 8"}]
     plan = complete(host.module.GENERATION, {"units": [unit], "sysctls": sysctls})

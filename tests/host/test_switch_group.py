@@ -15,21 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host import durable
+from sparkiac.host.generation import PlacedFile
+from sparkiac.host.switch import http
+from sparkiac.host.switch import vote as votes
 from tests.host.staging import free_port
-from tests.host.switching import (
-    Host,
-    KilledError,
-    Made,
-    committed,
-    durable,
-    generation,
-    http,
-    runs,
-    starts,
-    state,
-    store,
-    votes,
-)
+from tests.host.switching import Host, KilledError, Made, committed, generation, runs, starts, state, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -237,7 +228,7 @@ def test_no_host_stops_its_unit_while_requests_run_on_another(fleet: Fleet, monk
             time.sleep(0.3)  # the worker has time for a mistake
             serving.append({*worker.serving()})
 
-    monkeypatch.setattr(runs.switch_drain, "drain", drain)
+    monkeypatch.setattr(runs.drain, "drain", drain)
     found = fleet.switch(fleet.second, "second")
     assert serving[0] == {"sparkiac-g", "sparkiac-solo"}
     assert [each and each["outcome"] for each in found] == ["committed", "committed"]
@@ -294,7 +285,7 @@ def test_systemd_is_given_its_time_to_stop_a_unit() -> None:
         def content(self, path: str) -> bytes:
             return {"etc/systemd/system/sparkiac-g.service": text.encode()}[path]
 
-    found = Kept("0" * 16, (store.File(path, "0644", ""),), plan, None)
+    found = Kept("0" * 16, (PlacedFile(path, "0644", ""),), plan, None)
     assert runs.stop_s(found) == 600
     assert runs.stop_s(store.Generation(None, (), store.NOTHING, None)) == 0
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import SCRIPTS, load
+from sparkiac.host import local as units_host
+from sparkiac.host.switch import lease as switch_lease
+from tests.host.conftest import SCRIPTS
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,14 +29,15 @@ import json, sys, time
 sys.path.insert(0, {scripts!r})
 sys.dont_write_bytecode = True
 from pathlib import Path
-import switch_lease, units_host
-write = units_host.write
-units_host.write = lambda *words: (time.sleep(0.5), write(*words))  # a slow disk, so that others come in between
+from host import local
+from host.switch import lease
+write = local.write
+local.write = lambda *words: (time.sleep(0.5), write(*words))  # a slow disk, so that others come in between
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    print(json.dumps(switch_lease.take(units_host.LocalHost(Path(sys.argv[1])), sys.argv[2], sys.argv[3])))
-except switch_lease.LeaseHeldError as error:
+    print(json.dumps(lease.take(local.LocalHost(Path(sys.argv[1])), sys.argv[2], sys.argv[3])))
+except lease.LeaseHeldError as error:
     sys.exit(str(error))
 """
 
@@ -83,8 +86,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     (tmp_path / "units.json").write_text("{}")
-    module = load("switch_lease.py")
-    return Host(sys.modules["units_host"].LocalHost(tmp_path / "root"), tmp_path, module)
+    module = switch_lease
+    return Host(units_host.LocalHost(tmp_path / "root"), tmp_path, module)
 
 
 def test_a_lease_is_taken_renewed_and_released(host: Host) -> None:

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import SCRIPTS, load
+from sparkiac.host import local as units_host
+from sparkiac.host.switch import lease as switch_lease
+from sparkiac.host.switch import look as switch_look
+from tests.host.conftest import SCRIPTS
 from tests.host.expected import complete
 from tests.host.probed import Service, promise
 from tests.serving import serving
@@ -52,7 +55,7 @@ class Host:
     @property
     def machine(self) -> Any:  # noqa: ANN401
         """The host."""
-        return sys.modules["units_host"].LocalHost(self.stub / "root")
+        return units_host.LocalHost(self.stub / "root")
 
     def write(self, name: str, text: str, mode: int = 0o644) -> None:
         """Write a file of the host."""
@@ -80,7 +83,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
-    module = load("switch_look.py")
+    module = switch_look
     unit = {"name": "a", "files": [COMPOSE], "secrets": ["key"], "listen": None}
     plan = complete(module.GENERATION, {"units": [unit], "sysctls": [{"key": "vm.swappiness", "value": "1"}]})
     host = Host(tmp_path, module)
@@ -237,7 +240,7 @@ def test_a_host_without_a_state_differs(host: Host, text: str | None) -> None:
 
 
 def test_the_holder_of_the_lease_is_shown(host: Host) -> None:
-    sys.modules["switch_lease"].take(host.machine, "run", "milo@desk, pid 4711")
+    switch_lease.take(host.machine, "run", "milo@desk, pid 4711")
     found = host.look()
     assert set(found) == {"lease"}
     assert (found["lease"]["run"], found["lease"]["owner"]) == ("run", "milo@desk, pid 4711")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.switch import actions as look
+from sparkiac.host.switch import owned, uninstall
+from sparkiac.host.switch import store as switch_store
 from tests.host.switching import TIMER, Host, Result, generation, switch
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ WITHOUT = generation({"a": "a 1"})
 FIRST = generation({"a": "a 1"}, timer="every 15 min")
 SECOND = generation({"a": "a 1"}, timer="every 30 min")
 BAD = generation({"a": "crash"}, timer="every 60 min")
-look, owned, uninstall = (sys.modules[name] for name in ("units_look", "switch_owned", "switch_uninstall"))
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_it_is_started_and_enabled_and_nothing_remains_to_be_done(host: Host) ->
 
 def host_plan(host: Host) -> dict[str, object]:
     """Return the plan of the installed generation."""
-    return dict(sys.modules["switch_store"].installed(host))
+    return dict(switch_store.installed(host))
 
 
 def test_systemd_reads_a_changed_timer_again(host: Host) -> None:

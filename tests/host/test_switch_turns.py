@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.switch import drift as switch_drift
+from sparkiac.host.switch import lease as switch_lease
 from tests.host.switching import (
     PROGRAM,
     Host,
@@ -54,7 +56,7 @@ def enabled(host: Host) -> list[str]:
 
 def drift(host: Host) -> list[dict[str, Any]]:
     current = state.read(host).current
-    return list(sys.modules["switch_drift"].drift(host, current)["units"])
+    return list(switch_drift.drift(host, current)["units"])
 
 
 def test_the_first_turn_is_current_after_the_first_apply(host: Host) -> None:
@@ -111,7 +113,7 @@ def edited(made: Made, change: Callable[[dict[str, Any]], object]) -> Made:
     change(plan)
     file["text"] = json.dumps(plan)
     file["sha256"] = sha256(file["text"].encode()).hexdigest()
-    name = store.name_of([store.File(each["path"], each["mode"], each["sha256"]) for each in files])
+    name = generation_id([PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files])
     return Made(name, {"generation": name, "files": files})
 
 
@@ -239,24 +241,24 @@ class Launching(Host):
 def test_the_timer_switches_without_a_controller(tmp_path: Path) -> None:
     host = Launching(tmp_path)
     switch(host, FLEET, "first")
-    result = PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]), None)
+    result = PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
     assert (result["outcome"], host.serving()) == ("committed", NIGHT)
-    assert sys.modules["switch_lease"].read(host) is None
+    assert switch_lease.read(host) is None
 
 
 def test_a_timer_that_fails_says_why(tmp_path: Path) -> None:
     host = Launching(tmp_path)
     switch(host, BAD, "first")
     with pytest.raises(RuntimeError, match="sparkiac-ds4 did not become ready"):
-        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]), None)
+        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
     assert host.serving() == DAY
-    assert sys.modules["switch_lease"].read(host) is None
+    assert switch_lease.read(host) is None
 
 
 def test_a_timer_leaves_an_apply_alone(tmp_path: Path) -> None:
     host = Launching(tmp_path)
     switch(host, FLEET, "first")
-    sys.modules["switch_lease"].take(host, "apply", "ada@desk, pid 4711")
-    with pytest.raises(sys.modules["switch_lease"].LeaseHeldError, match="ada@desk"):
-        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]), None)
+    switch_lease.take(host, "apply", "ada@desk, pid 4711")
+    with pytest.raises(switch_lease.LeaseHeldError, match="ada@desk"):
+        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
     assert host.serving() == DAY

@@ -6,14 +6,16 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.conftest import load
+from sparkiac.host import local as units_host
+from sparkiac.host import state as switch_state
+from sparkiac.host.switch import store as switch_store
+from sparkiac.host.switch import uninstall as switch_uninstall
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Host:
     @property
     def machine(self) -> Any:  # noqa: ANN401
         """The host."""
-        return sys.modules["units_host"].LocalHost(self.root)
+        return units_host.LocalHost(self.root)
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the host."""
@@ -63,7 +65,7 @@ class Host:
 
     def generation(self, name: str, sequence: int, *paths: str, **plan: object) -> None:
         """Stage and install a generation."""
-        plan = complete(sys.modules["switch_store"].GENERATION, plan)
+        plan = complete(switch_store.GENERATION, plan)
         texts = {path: json.dumps(plan) if path == PLAN else f"{path} of {name}\n" for path in [*paths, PLAN]}
         listed = []
         for path, text in texts.items():
@@ -106,14 +108,14 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """Give a host with two generations."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
-    host = Host(tmp_path, load("switch_uninstall.py"))
+    host = Host(tmp_path, switch_uninstall)
     for path, text in FOREIGN.items():
         host.write(path, text)
     host.generation("one", 1, UNIT_A, STALE, SYSCTL, PROGRAM, units=[unit("sparkiac-old"), unit("sparkiac-a")])
     now = (UNIT_A, DROP_IN, UNIT_B, RECOVER, SYSCTL, PROGRAM)
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "vm.x", "value": "2"}]
     host.generation("two", 2, *now, units=[unit("sparkiac-b"), unit("sparkiac-a")], sysctls=sysctls)
-    states = sys.modules["switch_state"]
+    states = switch_state
     states.write(host.machine, states.State(current="two", previous="one", committed="two"))
     host.write("var/lib/sparkiac/originals.json", json.dumps({"vm.swappiness": "60"}))
     host.write("var/lib/sparkiac/files/12/x.py", "x")

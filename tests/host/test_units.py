@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host.switch import actions as units_look
+from sparkiac.host.switch import restart as units_restart
 from tests.host.switching import Host
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-units_look = sys.modules["units_look"]
-units_restart = sys.modules["units_restart"]
 TOMORROW = 86_400
 LIMIT = 119
 

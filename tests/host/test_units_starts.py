@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host.switch import report as reports
+from sparkiac.host.switch import starts
 from tests.host.switching import PROGRAM, Host, Result, generation, switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-starts = sys.modules["units_starts"]
-reports = sys.modules["units_report"]
 NAME, OTHER = "sparkiac-a", "sparkiac-b"
 GIB = 1 << 30
 TOTAL_GIB = 100

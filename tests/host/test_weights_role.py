@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from sparkiac.render import playbooks
+from tests.host import programs
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
 from tests.host.staging import FILES, NFT, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
@@ -75,7 +77,7 @@ class Fleet:
         own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
-            "sparkiac_programs": [{"path": f"usr/local/lib/sparkiac/{each.name}"} for each in SCRIPTS.iterdir()],
+            "sparkiac_programs": [{"path": each.path} for each in playbooks.on_every_host()],
             "stage_programs": str(SCRIPTS),
             "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
@@ -98,8 +100,10 @@ def fleet(tmp_path: Path) -> Fleet:
     for name in ("bin", "playbooks"):
         (tmp_path / name).mkdir()
     write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL, "nft": NFT})
-    for name in ("roles", "vars", "bundle.py"):
+    (tmp_path / "playbooks/roles").mkdir()
+    for name in ("roles/stage", "roles/weights", "vars", "bundle.py"):
         (tmp_path / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
+    programs.write(tmp_path / "playbooks/roles/programs/files")
     roles = [{"role": "stage", "when": False}, {"role": "weights"}]
     written = {"hosts": "all", "gather_facts": False, "vars_files": ["vars/main.yml"], "roles": roles}
     (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))

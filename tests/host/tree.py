@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from tests.host.conftest import load
+from sparkiac.host.preflight import program as preflight_program
+from tests.host import programs
 from tests.host.expected import complete
 from tests.host.probed import promise
 
@@ -35,10 +36,16 @@ def build(
 
     `real` keeps the program `switch`; otherwise a stand-in is in its place and that of its parts.
     """
-    parts = () if real else ("switch_*.py", "units_*.py", "stage_*.py")
-    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__", *parts))
+    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__"))
+    programs.write(root / PROGRAMS)
     if not real:
-        shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
+        installed = root / PROGRAMS / programs.INSTALLED
+        for folder in ("switch", "stage"):
+            shutil.rmtree(installed / "host" / folder)
+        (installed / "host/switch").mkdir()
+        (installed / "host/switch/__init__.py").touch()
+        for name in ("switch", "host/switch/program.py"):
+            shutil.copy(STUB, installed / name)
     _write(root / "site.yml", _yaml(_site(teams, pause_s)))
     shutil.copy(checkout / "templates/ansible.cfg", root / "ansible.cfg")
     names = {name: {"ansible_host": f"192.0.2.{number}"} for number, name in enumerate(sum(teams, ()), 11)}
@@ -120,7 +127,7 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": []}
     plan |= {"group": group if len(team) > 1 else None, "needs": needs}
-    expected = complete(load("preflight").EXPECTED, {"host": name, **wanted})
+    expected = complete(preflight_program.EXPECTED, {"host": name, **wanted})
     return {
         "etc/systemd/system/sparkiac-qwen36.service": "[Service]\n",
         # A text that Ansible must not evaluate, and characters that must survive.

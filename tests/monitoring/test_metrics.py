@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog, engines
+from sparkiac.host.status import metrics as host_metrics
 from sparkiac.plan.monitoring import dashboards, recording
-from tests.host.conftest import load
 from tests.monitoring import exporters
 from tests.monitoring.fleets import FULL, promtool, rendered, rules
 from tests.monitoring.queries import names
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PAGES = sorted((Path(__file__).parents[1] / "fleet/data/metrics").glob("vllm-*.txt"))
 """Names on the pages of running servers, by release."""
-OWN = frozenset(load("host_metrics").HELP)
+OWN = frozenset(host_metrics.HELP)
 RECORDED = frozenset(recording.PREFIX + each.name for each in recording.RECORDS)
 
 

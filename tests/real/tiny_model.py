@@ -19,8 +19,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "playbooks/roles/programs/files/usr/local/lib/sparkiac"))
-import probe_answers as answers
+sys.path.insert(0, str(Path(__file__).parents[2] / "sparkiac"))
+from host.probe import answers
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ENDS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}

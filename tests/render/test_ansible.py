@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from sparkiac import assets
+from sparkiac.render import playbooks
 from tests.plan.fleets import ONES, PAIR, deployment, service
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def test_the_configuration_and_the_playbooks_are_copies(rendered: Rendered) -> N
     for name in ("ansible.cfg",):
         assert tree[name].content == (assets.directory("templates") / name).read_bytes()
     copies = {f"playbooks/{path}": file for path, file in assets.files("playbooks")}
-    assert {path for path in tree if path.startswith("playbooks/")} == copies.keys()
+    programs = {f"playbooks/roles/programs/files/{each.path}" for each in playbooks.on_every_host()}
+    assert {path for path in tree if path.startswith("playbooks/")} == copies.keys() | programs
     for path, file in copies.items():
         mode = 0o755 if file.read_bytes().startswith(b"#!") else 0o644
         assert (tree[path].content, tree[path].mode) == (file.read_bytes(), mode)

@@ -235,7 +235,7 @@ def test_directories_of_the_node() -> None:
     found = volumes(pod(deployment()))
     assert found["/models"]["hostPath"] == {"path": "/srv/models", "type": "Directory"}
     assert found["/cache"]["hostPath"]["type"] == "DirectoryOrCreate"
-    assert found["/run/sparkiac/lib"]["configMap"] == {"name": "sparkiac-probe"}
+    assert found["/run/sparkiac/lib"]["configMap"]["name"] == "sparkiac-probe"
 
 
 def test_a_changed_promise_restarts_the_pod() -> None:

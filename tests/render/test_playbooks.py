@@ -28,7 +28,12 @@ def test_the_programs_are_there_once_and_listed_once(rendered: Rendered) -> None
     for file in listed:
         assert file["sha256"] == hashlib.sha256(tree[root + file["path"]].content).hexdigest()
     folder = "usr/local/lib/sparkiac"
-    for name, mode in {"preflight": 0o755, "probe.py": 0o755, "supervise": 0o755, "units_look.py": 0o644}.items():
+    for name, mode in {
+        "preflight": 0o755,
+        "probe.py": 0o755,
+        "supervise": 0o755,
+        "host/switch/actions.py": 0o644,
+    }.items():
         assert programs[f"{folder}/{name}"] == mode
         assert [path for path in tree if path.endswith(f"{folder}/{name}")] == [f"{root}{folder}/{name}"]
     for host in ("spark-01", "spark-02"):

@@ -257,8 +257,7 @@ def test_a_name_that_sparkiac_uses_on_each_host_is_refused(name: str) -> None:
 def test_every_unit_and_directory_of_sparkiac_is_reserved() -> None:
     """Read the names from the programs and templates that use them."""
     role = assets.directory("playbooks") / "roles"
-    programs = role / "programs/files/usr/local/lib/sparkiac"
-    text = "".join(path.read_text() for path in programs.iterdir() if path.is_file())
+    text = "".join(path.read_text() for name, path in assets.files("sparkiac/host") if not name.startswith("build/"))
     text += (role / "stage/defaults/main.yml").read_text()
     units = set(re.findall(r"^(?:[A-Z]+ = \"|stage_share_unit: )sparkiac-([a-z-]+)\"?$", text, re.MULTILINE))
     units.remove("probe")  # a boundary of HTTP

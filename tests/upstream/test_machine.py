@@ -5,23 +5,18 @@ Texts of a DGX Spark follow notes on it and were not recorded on one: not verifi
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac import assets
+from sparkiac.host.sent import facts
 from sparkiac.upstream import machine
 from tests import pythons
-from tests.host.conftest import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-    from types import ModuleType
 
 SMI: Final = "NVIDIA GB10, 12.1, 580.142\n"
 SSH: Final = """\
@@ -35,27 +30,10 @@ PATH="{tools}:$PATH" exec sh -c "$7"
 """
 
 
-@pytest.fixture(scope="module")
-def facts() -> Iterator[ModuleType]:
-    """Import the program, which finds its part beside it."""
-    folders = [str(assets.directory("templates") / "machine"), str(SCRIPTS)]
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    others = set(sys.modules)  # a test of the host's scripts may have imported the part, and goes on with it
-    sys.path[:0] = folders
-    try:
-        yield importlib.import_module("facts")
-    finally:
-        sys.dont_write_bytecode = before
-        for each in folders:
-            sys.path.remove(each)
-        for name in {"facts", "ports", "preflight_host"} - others:
-            sys.modules.pop(name, None)
-
-
-def host(facts: ModuleType, root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
+def host(root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
     """Give a machine whose files lie under `root` and whose programs say these texts."""
 
-    class Machine(facts.LocalHost):  # type: ignore[name-defined,misc]
+    class Machine(facts.LocalHost):
         machine = "aarch64"
 
         def run(self, *argv: str) -> str:
@@ -78,8 +56,8 @@ def spark(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_spark_tells_memory_driver_and_room(facts: ModuleType, spark: Path) -> None:
-    found = facts.facts(host(facts, spark, **{"nvidia-smi": SMI}), ["/srv/models"])
+def test_a_spark_tells_memory_driver_and_room(spark: Path) -> None:
+    found = facts.facts(host(spark, **{"nvidia-smi": SMI}), ["/srv/models"])
     assert found.pop("disks")[0]["path"] == "/srv/models"
     assert found == {
         "name": "spark-7f3a",
@@ -90,9 +68,9 @@ def test_a_spark_tells_memory_driver_and_room(facts: ModuleType, spark: Path) ->
     }
 
 
-def test_what_cannot_be_read_is_nothing_with_its_reason(facts: ModuleType, spark: Path) -> None:
+def test_what_cannot_be_read_is_nothing_with_its_reason(spark: Path) -> None:
     (spark / "proc/meminfo").unlink()
-    found = facts.facts(host(facts, spark), ["/srv/models"])
+    found = facts.facts(host(spark), ["/srv/models"])
     assert (found["memory_bytes"], found["gpus"]) == (None, None)
     assert found["unknown"]["gpus"] == "nvidia-smi: not found"
     assert "No such file" in found["unknown"]["memory_bytes"]
@@ -119,7 +97,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize("version", ["3.8", None])
+@pytest.mark.parametrize("version", ["3.10", None])
 def test_the_program_travels_whole_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None
 ) -> None:

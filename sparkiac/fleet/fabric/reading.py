@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator
 
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
-from sparkiac.upstream import machine, parallel, ssh
+from sparkiac.upstream import bundle, machine, parallel, ssh
 from sparkiac.upstream.reported import Number, ReportedFacts, Text, shown
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) ->
 def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | HostFailure:
     late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     named = sorted({link.interface for link in links})
-    words = ("python3", "-", *named, *(("neighbours",) if neighbours else ()))
-    done = run(host, words, machine.program(machine.PORTS), timeout_s=_TIMEOUT_S, late=late)
+    sent = bundle.of("sent.ports", machine.PORTS, *named, *(("neighbours",) if neighbours else ()))
+    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
     if isinstance(done, HostFailure):
         return done
     if done.returncode:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import is_probed
-from sparkiac.render import jsontext, playbooks
+from sparkiac.render import jsontext
 from sparkiac.render.kubernetes import groups, objects, volumes
 
 if TYPE_CHECKING:
@@ -15,17 +14,13 @@ if TYPE_CHECKING:
 
     from sparkiac.render.kubernetes.objects import Node
 
-_PROGRAMS: Final = f"{PROGRAMS.removeprefix('/')}/"
 _PROBE_DIRECTORY: Final = "probe"
 
 
 def probe() -> tuple[Artifact, ...]:
-    """Return the probe and the modules that it imports."""
-    found = [each._replace(path=each.path.removeprefix(_PROGRAMS)) for each in playbooks.on_every_host()]
+    """Return the probe and the modules that it imports; a ConfigMap has no folders."""
     return tuple(
-        each._replace(path=f"{_PROBE_DIRECTORY}/{each.path}", mode=0o644)
-        for each in found
-        if each.path.startswith("probe") or each.path == "contract.py"
+        Artifact(f"{_PROBE_DIRECTORY}/{volumes.key(path)}", content) for path, content in volumes.probe().items()
     )
 
 

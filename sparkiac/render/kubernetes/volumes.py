@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.engines.engine import CACHE
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import promise_file
 from sparkiac.plan.preflight import cache_path
+from sparkiac.render import playbooks
 from sparkiac.render.kubernetes import objects
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 PROBE: Final = "sparkiac-probe"
 """The ConfigMap with the probe, which is the same for all pods."""
+_PROGRAMS: Final = f"{PROGRAMS.removeprefix('/')}/"
+_OF_PROBE: Final = re.compile(r"probe[.]py|host/(__init__|contract|promise|probe/\w+)[.]py")
 NODES: Final = "/run/sparkiac/nodes"
 """Directory in the pods of a group with a file of environment variables for each node."""
 _READABLE: Final = 0o444
@@ -30,6 +34,17 @@ class Mounted(NamedTuple):
     source: Mapping[str, Any]
     target: str
     options: Mapping[str, Any] = {}
+
+
+def probe() -> dict[str, bytes]:
+    """Return the files of the probe, and their paths in the directory of programs."""
+    found = {each.path.removeprefix(_PROGRAMS): each.content for each in playbooks.on_every_host()}
+    return {path: content for path, content in found.items() if _OF_PROBE.fullmatch(path)}
+
+
+def key(path: str) -> str:
+    """Return the key of a file of the probe in its ConfigMap."""
+    return path.replace("/", ".")
 
 
 def promises(name: str) -> str:
@@ -66,7 +81,8 @@ def mounts(found: tuple[Mounted, ...]) -> list[dict[str, Any]]:
 
 def _mount(name: str, mount: BindMount, container: Container, promise: str) -> Mounted:
     if mount.source == PROGRAMS:
-        return _config("probe", PROBE, mount.target)
+        items = [{"key": key(path), "path": path} for path in probe()]
+        return Mounted("probe", {"configMap": {"name": PROBE, "items": items}}, mount.target, {"readOnly": True})
     if mount.source == promise_file(container.name):
         found = _config("promise", promises(container.name), mount.target)
         return found._replace(options={"subPath": promise, "readOnly": True})

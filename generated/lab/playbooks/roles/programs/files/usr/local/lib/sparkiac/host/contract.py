@@ -1,0 +1,81 @@
+"""Read JSON of other hosts, and check that a value has exactly the keys and types that a program reads.
+
+A shape looks like the value: {"key": shape} is an object with these keys, {str: shape} an object with any keys,
+[shape] a list, (shape, None) a value that may be null; anything else is a type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+AGAIN = "generate and apply again"
+DEPTH = 64
+"""The deepest nesting that is accepted: more than any message has, and far less than Python itself can handle."""
+UNKNOWN, MISSING, OTHER = "unknown", "missing", "other"
+
+
+class ContractError(ValueError):
+    """A file or argument was written for another version of the program."""
+
+
+def parsed(text: str | bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of JSON that another host or a server sent; raise ValueError if it is malformed or too deep."""
+    message = f"JSON with more than {DEPTH} levels"
+    try:
+        level = [value := json.loads(text)]
+    except RecursionError:
+        raise ValueError(message) from None
+    for _ in range(DEPTH + 1):
+        nested = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))]
+        level = [each for values in nested for each in values]
+    if nested:
+        raise ValueError(message)
+    return value
+
+
+def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return the value, or raise ContractError with its unknown and missing keys; `name` is the name of the file."""
+    found = list(differences(value, shape, ""))
+    if found:
+        message = f"{name}: {message_for(program, found)}: {AGAIN}"
+        raise ContractError(message)
+    return value
+
+
+def message_for(program: str, found: list[tuple[str, str]]) -> str:
+    """Return the message. A renamed key is both unknown and missing; only the unknown key is reported."""
+    places = {kind: ", ".join(place for each, place in found if each == kind) for kind, _ in found}
+    if UNKNOWN in places:
+        return f"this {program} does not know {places[UNKNOWN]}"
+    if MISSING in places:
+        return f"{places[MISSING]} {'are' if ', ' in places[MISSING] else 'is'} missing"
+    return f"this {program} expects another type for {places[OTHER]}"
+
+
+def differences(value: Any, shape: Any, place: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON
+    """Return the kind and the place of each difference between a value and its shape."""
+    if isinstance(shape, tuple):
+        if value is not None:
+            yield from differences(value, shape[0], place)
+    elif isinstance(shape, type):
+        if type(value) is not shape:  # isinstance(True, int) is true, but True is not a number here
+            yield OTHER, place or "the value"
+    elif not isinstance(value, type(shape)):
+        yield OTHER, place or "the value"
+    elif isinstance(shape, list):
+        for number, each in enumerate(value):
+            yield from differences(each, shape[0], f"{place}[{number}]")
+    else:
+        keys = dict.fromkeys(value, shape[str]) if str in shape else shape
+        yield from ((UNKNOWN, key_path(place, key)) for key in value if key not in keys)
+        yield from ((MISSING, key_path(place, key)) for key in keys if key not in value)
+        for key in [key for key in keys if key in value]:
+            yield from differences(value[key], keys[key], key_path(place, key))
+
+
+def key_path(place: str, key: str) -> str:
+    """Return the dotted path of a key in the object at `place`, with control characters as escapes."""
+    shown = key.encode("unicode_escape").decode("ascii")
+    return f"{place}.{shown}" if place else shown

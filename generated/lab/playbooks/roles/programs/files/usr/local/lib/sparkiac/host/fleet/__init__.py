@@ -1,0 +1,1 @@
+"""The fleet timer: it asks the endpoints of the fleet and sends messages."""

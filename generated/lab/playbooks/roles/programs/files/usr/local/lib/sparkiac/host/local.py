@@ -1,0 +1,161 @@
+"""The inputs of each unit of this host (files, drop-ins, secrets), and the record of their hashes at its last start.
+
+Records are in /run, which is empty after a boot, and contain systemd's InvocationID of the start. Therefore the record
+of an earlier start is never mistaken for that of the running process after a crash, a reboot or a manual restart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .contract import validated
+from .promise import PROMISE
+
+STARTED = "/run/sparkiac/started"
+SECRETS = "/etc/sparkiac/secrets"
+PROPERTIES = (
+    "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
+    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
+)  # fmt: skip
+
+
+UNIT = {
+    "name": str,
+    "files": [str],
+    "secrets": [str],
+    "memory_bytes": (int, None),
+    "listen": (str, None),
+    "group": bool,
+    "ready_timeout_s": int,
+    "drain_s": int,
+    "turns": [str],
+    "promise": (PROMISE, None),
+}
+RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
+
+
+class CommandResult(NamedTuple):
+    """Exit status and output of a command."""
+
+    code: int
+    output: str
+    errors: str
+
+
+class LocalHost:
+    """Access to files and commands of this host."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        """Store the root directory; tests use another one."""
+        self.root = root
+
+    def path(self, name: str) -> Path:
+        """Return a path of the host below `root`."""
+        return self.root / name.lstrip("/")
+
+    def read(self, name: str) -> str:
+        """Return the text of a file."""
+        return self.path(name).read_text(encoding="utf-8")
+
+    def sha256(self, name: str) -> str:
+        """Return the SHA-256 of a file, or an empty text if it cannot be read."""
+        try:
+            return hashlib.sha256(self.path(name).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    def run(self, *argv: str) -> CommandResult:
+        """Run a command without a timeout; for a restart, systemd applies the timeouts of the unit."""
+        env = {**os.environ, "LC_ALL": "C.UTF-8"}
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, env=env)  # noqa: S603
+        return CommandResult(done.returncode, done.stdout, done.stderr)
+
+
+def setting(machine: LocalHost, key: str) -> Path:
+    """Return the file of a kernel setting."""
+    return machine.path("/proc/sys/" + key.replace(".", "/"))
+
+
+def write(machine: LocalHost, name: str, text: str) -> None:
+    """Replace a file atomically, readable only by root."""
+    path = machine.path(name)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, new = tempfile.mkstemp(dir=str(path.parent))
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(new).replace(path)
+
+
+def unit_file(name: str) -> str:
+    """Return the name of a unit with its suffix; the plan has no suffix for services."""
+    return name if name.endswith(".timer") else f"{name}.service"
+
+
+def planned_name(file: str) -> str:
+    """Return the name that a unit with this full name has in the plan."""
+    name, _, kind = file.rpartition(".")
+    return name if kind == "service" else file
+
+
+def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
+    """Return the state of each unit, with one call of systemctl for all."""
+    if not names:
+        return {}
+    done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
+    found = blocks(done.output)
+    if done.code or len(found) != len(names):
+        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003
+    return dict(zip(names, found, strict=True))
+
+
+def blocks(output: str) -> list[dict[str, str]]:
+    """Return the properties of each unit from the output of `systemctl show`."""
+    texts = [block for block in output.split("\n\n") if block.strip()]
+    return [dict(line.split("=", 1) for line in text.splitlines() if "=" in line) for text in texts]
+
+
+def shown(
+    machine: LocalHost, names: list[str], properties: Iterable[str], *, within_s: int
+) -> tuple[CommandResult, dict[str, dict[str, str]]]:
+    """Ask systemd once for properties of units, within a time; return the command's result, and unit → properties."""
+    argv = ("timeout", str(within_s), "systemctl", "show", "--property=" + ",".join(["Id", *properties]))
+    done = machine.run(*argv, *map(unit_file, names))
+    return done, {planned_name(block["Id"]): block for block in blocks(done.output) if "Id" in block}
+
+
+def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> dict[str, str]:
+    """Return path → SHA-256 of all inputs of a unit; `tree` has the hashes of files that will be copied."""
+    drop_ins = state["DropInPaths"].split()
+    secrets = [f"{SECRETS}/{name}" for name in unit["secrets"]]
+    paths = [path.lstrip("/") for path in [*unit["files"], *drop_ins, *secrets]]
+    return {path: tree.get(path) or machine.sha256(path) for path in paths}
+
+
+def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: str) -> None:
+    """Record the inputs of a unit at its start, with systemd's ID of this start."""
+    unit = next((each for each in planned["units"] if each["name"] == name), None)
+    if unit is None:
+        raise ValueError(f"the installed generation has no unit {name}")  # noqa: EM102, TRY003
+    state = states(machine, [name])[name]
+    found = content(machine, unit, state, {})
+    if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk
+        found = {path: "" if path.startswith("etc/systemd/") else digest for path, digest in found.items()}
+    kept = {key: unit[key] for key in ("memory_bytes", "listen")}
+    text = json.dumps({"invocation": invocation, "content": found, **kept})
+    write(machine, f"{STARTED}/{name}.json", text)
+
+
+def recorded(machine: LocalHost, name: str, state: dict[str, str]) -> dict[str, Any] | None:
+    """Return the record of the current start, if there is one."""
+    try:
+        found = validated("program", name, json.loads(machine.read(f"{STARTED}/{name}.json")), RECORD)
+    except (OSError, ValueError):  # missing, or written by another version
+        return None
+    return dict(found) if found["invocation"] and found["invocation"] == state["InvocationID"] else None

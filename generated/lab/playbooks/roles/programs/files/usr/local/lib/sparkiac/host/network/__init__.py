@@ -1,0 +1,1 @@
+"""Links between hosts, and what hosts serve to each other."""

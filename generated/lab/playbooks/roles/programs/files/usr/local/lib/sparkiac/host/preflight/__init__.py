@@ -1,0 +1,1 @@
+"""Checks of a host before an apply and before the start of a unit."""

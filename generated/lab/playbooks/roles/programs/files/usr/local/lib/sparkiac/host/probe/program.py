@@ -1,0 +1,142 @@
+"""Check what a unit promises: model servers, speech, plain HTTP services, and the workers of a group.
+
+probe.py watch PROMISE --at URL   the health check of a container: readiness, then the watchdog (watch.py)
+probe.py check [UNIT]             the steps of an apply, with --all every step, or with --live only those that request
+                                  no answer (steps.py)
+
+`check` reads the promise of UNIT in generation.json, or without UNIT from stdin: {"promise": {…}, "key": "…"}, where
+the API key may be null: then the secret that the promise names is read. Keys are never arguments. Exit status: 0 all
+steps passed, 1 a step failed (stderr says why), 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import promise as probe_promise
+from ..contract import ContractError
+from . import steps as probe_steps
+from . import watch as probe_watch
+from .http import NotServingError, Server, WrongError
+from .session import Session
+from .steps import Step
+
+WAIT_STEP_S = 2
+GENERATION = Path("/etc/sparkiac/generation.json")
+SECRETS = Path("/etc/sparkiac/secrets")
+
+
+def key_in(path: Path) -> Callable[[], str | None]:
+    """Return a function that reads an API key; it returns None if there is no file."""
+    return lambda: path.read_text(encoding="utf-8").strip() if path.exists() else None
+
+
+def watch(arguments: argparse.Namespace) -> int:
+    """Check a container once, from inside."""
+    try:
+        promise = probe_promise.read(arguments.promise)
+    except ContractError as error:
+        return between(arguments.state, error)
+    server = Server(arguments.at, key_in(arguments.token_file)) if arguments.at else None
+    try:
+        alert = probe_watch.check(Session(server, promise), arguments.state)
+    except (NotServingError, OSError) as error:
+        alert = f"{probe_watch.ALERT} " if isinstance(error, WrongError) else ""
+        sys.stderr.write(f"{alert}{' '.join(str(error).split())}\n")
+        return 1
+    sys.stdout.write(f"{alert}\n" if alert else "")
+    return 0
+
+
+def between(state: Path, error: ContractError) -> int:
+    """Return what counts for a container whose promise another version of sparkiac wrote.
+
+    An apply has installed a new probe, and the unit waits for its restart: if it was ready, it is not ended now.
+    """
+    sys.stderr.write(f"{error}\n")
+    return 0 if probe_watch.Watch(state).state["ready"] is not None else 1
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Run the steps of an apply, or all steps."""
+    promise, key = asked(arguments)
+    if promise is None:
+        return 0
+    server = Server(promise["url"], key) if promise["url"] else None
+    names = probe_steps.ALL if arguments.all else probe_steps.LIVE if arguments.live else probe_steps.GATE
+    deadline = time.monotonic() + arguments.wait
+    while True:
+        session = Session(server, promise, patience_s=arguments.queue)
+        if not arguments.all:
+            session.limit(promise["answer_s"])
+        steps = probe_steps.run(session, names)
+        fault = probe_steps.first_fault(steps)
+        if fault is None or isinstance(fault, WrongError) or time.monotonic() >= deadline:
+            break
+        time.sleep(WAIT_STEP_S)
+    show(steps, arguments.format)
+    return 0 if fault is None else 1
+
+
+def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:
+    """Return the promise and its API key."""
+    promise: dict[str, Any] | None
+    if arguments.unit is None:
+        given = json.load(sys.stdin)
+        promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]
+    else:
+        promise, key = probe_promise.of_unit(arguments.generation, arguments.unit), None
+    name = promise["api_key"] if promise else None
+    return promise, key_in(arguments.secrets / name) if name and key is None else lambda: key
+
+
+def show(steps: list[Step], output: str) -> None:
+    """Print every step as JSON, or one line for each failed step."""
+    if output == "json":
+        sys.stdout.write(json.dumps({"steps": [step.plain() for step in steps]}) + "\n")
+    else:
+        sys.stderr.write("".join(f"{step.evidence}\n" for step in steps if step.state == "failed"))
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="probe.py", description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    inside = commands.add_parser("watch", help="health check of a container")
+    inside.add_argument("promise", type=Path, metavar="PROMISE", help="promise.json")
+    inside.add_argument("--at", metavar="URL", help="http://host:port of the server, as the container sees it")
+    inside.add_argument("--token-file", type=Path, default=Path("/run/secrets/vllm_api_key"), metavar="FILE")
+    inside.add_argument(
+        "--state",
+        type=Path,
+        default=Path("/tmp/sparkiac-probe.json"),  # noqa: S108 - inside the container
+        metavar="FILE",
+        help="state between two checks",
+    )
+    outside = commands.add_parser("check", help="check a unit")
+    outside.add_argument("unit", nargs="?", metavar="UNIT", help="name of the systemd unit, without suffix")
+    which = outside.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="run every step, not only those of an apply")
+    which.add_argument("--live", action="store_true", help="run only the steps that request no answer")
+    outside.add_argument("--format", choices=["text", "json"], default="text")
+    outside.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry a failed request for so long")
+    outside.add_argument("--queue", type=int, default=30, metavar="SECONDS", help="wait for an empty queue for so long")
+    outside.add_argument("--generation", type=Path, default=GENERATION, metavar="FILE")
+    outside.add_argument("--secrets", type=Path, default=SECRETS, metavar="DIRECTORY")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> int:
+    """Run the probe and return its exit status."""
+    arguments = parse(argv)
+    try:
+        return watch(arguments) if arguments.command == "watch" else check(arguments)
+    except (ContractError, LookupError, OSError, ValueError) as error:
+        sys.stderr.write(f"{' '.join(str(error).split())}\n")
+        return 1

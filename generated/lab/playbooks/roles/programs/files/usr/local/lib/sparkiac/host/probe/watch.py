@@ -1,0 +1,138 @@
+"""The health check of a container: readiness at first, then the watchdog.
+
+Each run checks health, names and the nodes of a group (group.py), and reads the load. It requests an answer at
+first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check. A wrong
+answer is an alert; it fails the check only if the server has been ready for an hour, so that it restarts at most once
+an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from . import group
+from .http import NotServingError, TimeoutOfAnswerError, WrongError
+from .metrics import Load
+from .session import ANSWER_TIMEOUT_S, Session
+from .steps import ANSWERS, LIVE, READY, first_fault, run
+
+PERIOD_S = 300
+"""Time between two answers of an idle server."""
+RETRY_S = 60
+"""Time to the next answer after a wrong one, while that is only an alert."""
+FIRST_ANSWERS_S = 120
+"""Limit for all answers of the first check together. Docker stops a health check after 150 s."""
+HANG_S = 60
+"""An engine hangs if requests run or wait and no counter moves for so long."""
+RESTART_S = 3600
+"""A wrong answer restarts a server that has been ready for so long."""
+ALERT = "sparkiac-alert:"
+"""Marks a wrong answer in the log and in the status of the unit."""
+TIMES: dict[str, Any] = {"ready": None, "answered": None, "asked": None, "moved": None}
+STATE = {**TIMES, "wrong": None, "hung": False, "counters": None, "connections": {}, "seen": {}}
+
+
+class Watch:
+    """The state between two checks, in a file that ends with the container. Times are seconds since the boot."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the state; a missing or damaged file is no state."""
+        self.path, self.now = path, time.monotonic()
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            self.state: dict[str, Any] = {**STATE, **found}
+        except (OSError, ValueError, TypeError):
+            self.state = dict(STATE)
+
+    def age(self, name: str) -> float:
+        """Return the seconds since a recorded time; infinite if there is none."""
+        return float("inf") if self.state[name] is None else self.now - self.state[name]
+
+    def save(self, **values: Any) -> None:  # noqa: ANN401 - JSON
+        """Change the state and write it."""
+        self.state.update(values)
+        self.path.write_text(json.dumps(self.state), encoding="utf-8")
+
+    def see(self, load: Load | None) -> bool:
+        """Record the load; return whether the counters moved since the last check."""
+        if load is None:
+            return False
+        moved = self.state["counters"] not in (None, load.counters)
+        idle = not load.running and not load.waiting
+        times = {} if not (moved or idle) and self.state["moved"] is not None else {"moved": self.now}
+        self.save(counters=load.counters, **times)
+        return moved
+
+    def check_hang(self, load: Load | None, *, moved: bool) -> None:
+        """Raise an error if the engine hangs, without another request."""
+        if load is None:
+            return
+        if self.state["hung"] and not moved:
+            message = f"no answer within {HANG_S} s, and the token counters have not moved since"
+            raise TimeoutOfAnswerError(message)
+        if (load.running or load.waiting) and self.age("moved") > HANG_S:
+            message = f"{load.queue}, and no token for {self.age('moved'):.0f} s"
+            raise TimeoutOfAnswerError(message)
+
+    def is_due(self, *, moved: bool) -> bool:
+        """Return whether an answer is requested now."""
+        if self.state["answered"] is None or self.state["hung"]:
+            return True
+        if self.state["wrong"]:
+            return self.age("asked") >= RETRY_S or self.age("ready") >= RESTART_S
+        return self.age("answered") >= PERIOD_S and not moved
+
+
+def check(session: Session, path: Path) -> str:
+    """Check a server once. Return an alert, or an empty text; raise NotServingError if it must not count as healthy."""
+    watch = Watch(path)
+    watch.save(**group.check(session.promise, watch.state))
+    raise_first(run(session, LIVE))
+    if not session.promise["models"]:
+        return ""
+    load = session.load()
+    moved = watch.see(load)
+    watch.check_hang(load, moved=moved)
+    if load is not None and load.waiting:
+        if watch.state["ready"] is None and not moved:
+            message = f"no answer yet: {load.queue}"
+            raise NotServingError(message)
+    elif watch.is_due(moved=moved):
+        ask(session, watch)
+    if watch.state["ready"] is None:
+        watch.save(ready=watch.now)
+    return f"{ALERT} {watch.state['wrong']}" if watch.state["wrong"] else ""
+
+
+def ask(session: Session, watch: Watch) -> None:
+    """Request an answer and record the result; raise an error if the server must not count as healthy."""
+    first = watch.state["ready"] is None
+    watch.state["asked"] = watch.now
+    session.limit(FIRST_ANSWERS_S if first else ANSWER_TIMEOUT_S)
+    try:
+        raise_first(run(session, READY[len(LIVE) :] if first else ANSWERS))
+    except TimeoutOfAnswerError:
+        watch.save(hung=True, counters=counters(session))
+        raise
+    except WrongError as error:
+        watch.save(wrong=" ".join(str(error).split()), hung=False, counters=counters(session))
+        if first or watch.age("ready") >= RESTART_S:
+            raise
+        return
+    watch.save(answered=watch.now, wrong=None, hung=False, counters=counters(session))
+
+
+def counters(session: Session) -> str | None:
+    """Return the counters after an answer, which moved them."""
+    load = session.load()
+    return None if load is None else load.counters
+
+
+def raise_first(steps: list[Any]) -> None:
+    """Raise the error of the first step that failed."""
+    fault = first_fault(steps)
+    if fault is not None:
+        raise fault

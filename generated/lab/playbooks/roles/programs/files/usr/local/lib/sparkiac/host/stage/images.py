@@ -1,0 +1,99 @@
+"""Load images from another host, and inspect the images of this host with Docker."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+
+from .http import Address, IncompleteError, SourceRefusedError, open_at, received, without_query
+from .store import CHUNK_BYTES, StageError
+
+IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
+LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
+
+
+def docker(*words: str) -> tuple[int, str]:
+    """Run docker; return its exit status and its output on one line."""
+    try:
+        argv = ("docker", *words)
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:
+        message = f"docker cannot be run: {error.strerror}"
+        raise StageError(message) from None
+    return done.returncode, " ".join((done.stdout if done.returncode == 0 else done.stderr + done.stdout).split())
+
+
+def inspect(name: str) -> tuple[str, int] | None:
+    """Return the ID and the size in bytes of an image; None if it does not exist on this host."""
+    status, said = docker("image", "inspect", "--format", "{{.Id}} {{.Size}}", name)
+    if status and "no such image" not in said.lower():
+        message = f"docker image inspect {name}: {said}"
+        raise StageError(message)
+    identity, _, size = said.partition(" ")
+    return None if status else (identity, int(size))
+
+
+def here() -> set[str]:
+    """Return the IDs of all images."""
+    status, said = docker("image", "ls", "--all", "--quiet", "--no-trunc")
+    if status:
+        message = f"docker image ls: {said}"
+        raise StageError(message)
+    return set(said.split())
+
+
+def load(name: str, url: str, token: str) -> bool:
+    """Load the image with this ID from a host that shares it; return whether it was missing.
+
+    All other images in the received archive are removed again.
+    """
+    if not IMAGE_ID.fullmatch(name):
+        message = f"not an image ID: {name}"
+        raise StageError(message)
+    before = here()
+    if name in before:
+        return False
+    output = receive(Address(f"{url}/image/{name}", token, (), direct=True))
+    # Only images that docker reports as loaded: other new images may have been pulled or built in the meantime.
+    unexpected = sorted({found[0] for each in LOADED.findall(output) if (found := inspect(each))} - before - {name})
+    for each in unexpected:
+        docker("image", "rm", "--force", each)
+    if unexpected or not inspect(name):
+        received = ", ".join(unexpected) or output or "nothing"
+        message = f"{url} sent {received} instead of the image {name}; it was removed. {image_store_hint()}"
+        raise StageError(message)
+    return True
+
+
+def receive(address: Address) -> str:
+    """Stream an archive into `docker load`; return its output."""
+    try:
+        with open_at(address, 0) as answer:
+            argv, pipe = ("docker", "load"), subprocess.PIPE
+            loading = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)  # noqa: S603
+            assert loading.stdin  # noqa: S101 - a pipe was asked for
+            try:
+                while chunk := received(answer, CHUNK_BYTES):
+                    loading.stdin.write(chunk)
+            except BaseException:
+                loading.kill()
+                loading.wait()
+                raise
+            said = " ".join(loading.communicate()[0].decode("utf-8", "replace").split())
+    except (OSError, IncompleteError, http.client.HTTPException) as error:
+        message = f"{without_query(address.url)}: {type(error).__name__}: {error}"
+        raise SourceRefusedError(message) from None
+    if loading.returncode:
+        message = f"{without_query(address.url)}: docker load: {said}"
+        raise SourceRefusedError(message)
+    return said
+
+
+def image_store_hint() -> str:
+    """Return why an image ID may be wrong: IDs in containerd's image store differ from those in the classic one."""
+    status, said = docker("info", "--format", "{{json .DriverStatus}}")
+    if status == 0 and "io.containerd.snapshotter" in json.dumps(said):
+        return "Docker on this host uses containerd's image store, which has other IDs: pull by digest on this host"
+    return "The archive contains another image than the lock names"

@@ -1,0 +1,97 @@
+"""Report the state of this host as one JSON object; changes nothing. Needs only Python 3.11 or newer.
+
+status [METRIC...]   machine, generation, drift and units; METRIC is the name of a metric that is read twice, a second
+                     apart, from the server of each unit
+
+Without root, some facts cannot be read: `unread` names them, with the reason. Called by `sparkiac status`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from .. import state as switch_state
+from ..local import LocalHost
+from ..switch import drift as switch_drift
+from ..switch import store, turns
+from . import machine as status_machine
+from . import units as status_units
+
+UNREADABLE = (OSError, ValueError, RuntimeError)
+
+
+def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
+    """Return all facts; the parts are read at the same time."""
+    begin_s = time.time()
+    unread: dict[str, str] = {}
+    state = attempted(unread, "generation", lambda: switch_state.shown(switch_state.read(machine)))
+    plan = attempted(unread, "units", lambda: installed(machine))
+    with ThreadPoolExecutor() as pool:
+        parts = {
+            "machine": pool.submit(status_machine.facts, machine),
+            "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
+            "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
+        }
+        found = {name: part.result() for name, part in parts.items()}
+    clock = {"begin_s": begin_s, "end_s": time.time()}
+    return {"generation": state, **found, "root": os.geteuid() == 0, "unread": unread, "clock": clock}
+
+
+def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part
+    """Return what a function reads, or None with the reason under its name."""
+    try:
+        return read()
+    except UNREADABLE as error:
+        unread[name] = " ".join(str(error).split())
+        return None
+
+
+def installed(machine: LocalHost) -> dict[str, Any]:
+    """Return the plan of the installed generation; a host without a generation has no units."""
+    return store.installed(machine) if machine.path(f"/{store.PLAN}").exists() else store.NOTHING
+
+
+def drift(machine: LocalHost, state: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return which files, kernel settings and units differ from the current generation; None without a generation."""
+    if state is None or state["current"] is None:
+        return None
+    found = switch_drift.drift(machine, state["current"])
+    changed = [each["unit"] for each in found["units"] if each["action"] in ("restart", "enable", "stop")]
+    return {
+        "files": [{key: each[key] for key in ("path", "kind")} for each in found["files"]],
+        "sysctls": sorted({each["key"] for each in found["sysctls"]}),
+        "units": changed,
+    }
+
+
+def units(
+    machine: LocalHost,
+    plan: dict[str, Any] | None,
+    state: dict[str, Any] | None,
+    metrics: list[str],
+    unread: dict[str, str],
+) -> list[dict[str, Any]] | None:
+    """Return the facts about the units of the installed generation; those of other turns are marked and not asked."""
+    if plan is None:
+        return None
+    turn = turns.current(plan, state["turn"] if state else None)
+    marked = [{**unit, "resting": not turns.runs(unit, turn)} for unit in plan["units"]]
+    return status_units.facts(machine, marked, metrics, unread)
+
+
+def main(argv: list[str]) -> int:
+    """Print the state of this host."""
+    parser = argparse.ArgumentParser(prog="status", description=__doc__.partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=Path("/"), help="root directory of the host, for tests")
+    parser.add_argument("metrics", nargs="*", metavar="METRIC")
+    arguments = parser.parse_args(argv)
+    sys.stdout.write(json.dumps(status(LocalHost(arguments.root), arguments.metrics)) + "\n")
+    return 0

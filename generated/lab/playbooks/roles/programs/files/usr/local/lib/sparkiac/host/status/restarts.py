@@ -1,0 +1,109 @@
+"""When each unit was started last, and why: what systemd wrote to the journal since the boot."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any, NamedTuple
+
+from ..local import LocalHost
+
+STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
+STARTED = "39f53479d3a045ac8e11786248231fbf"
+FAILED = "d9b373ed55a64feb8242e02dbe79a49c"
+"""Messages of systemd: a start begins, a start is done, a unit failed with a result."""
+FIELDS = "MESSAGE_ID,UNIT,UNIT_RESULT"
+MOST = 2000
+"""Messages that are read for all units together, the newest ones."""
+SUFFIX = ".service"
+US = 1_000_000
+LAST = re.compile(r"(?:supervise|group): (?:stopping, last state: )?(.*)")
+FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = (
+    "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory",
+)  # fmt: skip
+CAUSES = {"watchdog": WATCHDOG, "oom-kill": OUT_OF_MEMORY}
+"""Result of a unit → cause; other results are crashes, except `timeout`, which has two causes."""
+DETAIL_LINES = 200
+
+
+class Message(NamedTuple):
+    """A message of systemd about a unit."""
+
+    id: str
+    unit: str
+    result: str
+    time_s: float
+
+
+def restarts(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]] | None:
+    """Return unit → time and cause of its last start or failure; None if the journal shows nothing."""
+    if not names:
+        return {}
+    found = messages(machine, names)
+    if found is None:
+        return None
+    by_unit: dict[str, list[Message]] = {}
+    for each in found:
+        by_unit.setdefault(each.unit, []).append(each)
+    return {name: last for name in names if (last := restart(machine, name, by_unit.get(name, [])))}
+
+
+def messages(machine: LocalHost, names: list[str]) -> list[Message] | None:
+    """Return what systemd reported about units since the boot, oldest first; None if the journal shows nothing."""
+    matches = [f"MESSAGE_ID={each}" for each in (STARTING, STARTED, FAILED)]
+    matches += [f"UNIT={name}{SUFFIX}" for name in names]
+    argv = ("journalctl", "--no-pager", "--boot", "--output=json", f"--output-fields={FIELDS}", f"--lines={MOST}")
+    try:
+        done = machine.run("timeout", "10", *argv, "_PID=1", *matches)
+    except OSError:
+        return None
+    return [found for line in done.output.splitlines() if (found := message(line))] or None
+
+
+def message(line: str) -> Message | None:
+    """Return a message from a line of JSON; None if it is something else."""
+    try:
+        found = json.loads(line)
+        unit = str(found["UNIT"])[: -len(SUFFIX)]
+        time_s = int(found["__REALTIME_TIMESTAMP"]) / US
+        return Message(str(found["MESSAGE_ID"]), unit, str(found.get("UNIT_RESULT", "")), time_s)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def restart(machine: LocalHost, name: str, found: list[Message]) -> dict[str, Any] | None:
+    """Return the last start of a unit with its cause, or its failure if it has not started again."""
+    starts = [number for number, each in enumerate(found) if each.id == STARTING]
+    if not starts:
+        return None
+    begin, last = (starts[-2] if len(starts) > 1 else 0), starts[-1]
+    after = [each for each in found[last:] if each.id == FAILED]
+    before = [each for each in found[begin:last] if each.id == FAILED]
+    if after:
+        return described(machine, name, after[-1], found[last:])
+    if before:
+        return {**described(machine, name, before[-1], found[begin:last]), "ago_s": ago(found[last])}
+    return {"ago_s": ago(found[last]), "cause": REQUESTED if len(starts) > 1 else FIRST, "detail": None}
+
+
+def described(machine: LocalHost, name: str, failure: Message, run: list[Message]) -> dict[str, Any]:
+    """Return the cause of a failure; `run` are the messages since the start before it."""
+    started = any(each.id == STARTED for each in run)
+    cause = CAUSES.get(failure.result, CRASH)
+    if failure.result == "timeout":
+        cause = STOP_TIMEOUT if started else START_TIMEOUT
+    return {"ago_s": ago(failure), "cause": cause, "detail": detail(machine, name, run[0].time_s, failure.time_s)}
+
+
+def ago(found: Message) -> int:
+    """Return the seconds since a message."""
+    return max(0, int(time.time() - found.time_s))
+
+
+def detail(machine: LocalHost, name: str, since_s: float, until_s: float) -> str | None:
+    """Return the last line of `supervise` or `group` before a failure: why the container or the node ended."""
+    argv = ("journalctl", "--no-pager", "--output=cat", f"--lines={DETAIL_LINES}", f"--since=@{int(since_s)}")
+    done = machine.run("timeout", "10", *argv, f"--until=@{int(until_s) + 1}", f"--unit={name}{SUFFIX}")
+    said = [found[1] for line in done.output.splitlines() if (found := LAST.match(line))]
+    return said[-1] if said else None

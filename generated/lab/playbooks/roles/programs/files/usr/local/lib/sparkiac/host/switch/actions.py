@@ -1,0 +1,84 @@
+"""Find out what must be done with the units of this host, from the content that they run from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import local
+from ..local import LocalHost
+from . import turns
+
+RUNNING = ("active", "reloading")
+
+
+class UnitAction(NamedTuple):
+    """What must be done with a unit (stop, enable, wait, start or restart), and why."""
+
+    unit: str
+    action: str
+    because: str
+
+
+def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:
+    """Return whether a file has the expected content, mode and owner."""
+    path = machine.path(file["path"])
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    owned = status.st_uid == machine.path("/").stat().st_uid
+    return owned and status.st_mode & 0o7777 == int(file["mode"], 8) and machine.sha256(file["path"]) == sha256
+
+
+def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
+    """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
+    try:
+        found = local.setting(machine, wanted["key"]).read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return found.split() == wanted["value"].split()
+
+
+def steps(
+    machine: LocalHost, plan: dict[str, Any], turn: str | None = None, *, tree: dict[str, str]
+) -> list[UnitAction]:
+    """Return what must be done with the units: stop those of other turns, then the others in the order of the plan."""
+    states = local.states(machine, [unit["name"] for unit in plan["units"]])
+    found = [
+        UnitAction(unit["name"], "stop", f"not in the turn {turn}")
+        for unit in turns.resting(plan, turn)
+        if not rests(states[unit["name"]])
+    ]
+    for unit in turns.running(plan, turn):
+        state = states[unit["name"]]
+        action, because = decide(machine, unit, state, tree)
+        if not action and state["UnitFileState"] != "enabled":
+            action, because = "enable", "not enabled at boot"
+        if action:
+            found.append(UnitAction(unit["name"], action, because))
+    return found
+
+
+def rests(state: dict[str, str]) -> bool:
+    """Return whether a unit does not run, and does not start at boot or by itself."""
+    retrying = state["SubState"].startswith("auto-restart")
+    return state["ActiveState"] in ("inactive", "failed") and not retrying and state["UnitFileState"] != "enabled"
+
+
+def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> tuple[str, str]:
+    """Return action and reason for a unit, or empty texts. A running unit without a record is restarted."""
+    active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
+    if active in ("inactive", "failed") or retrying:
+        return "start", "failed" if retrying or active == "failed" else "not running"
+    if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
+        return "", ""
+    record = local.recorded(machine, unit["name"], state)
+    if record is None:
+        return "restart", "no record of its files"
+    before, now = record["content"], local.content(machine, unit, state, tree)
+    changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
+    if changed:
+        return "restart", "changed: /" + ", /".join(changed)
+    if active in RUNNING:
+        return "", ""
+    return ("wait", "starting") if active == "activating" else ("restart", active)

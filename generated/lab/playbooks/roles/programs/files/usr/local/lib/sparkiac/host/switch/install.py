@@ -1,0 +1,137 @@
+"""Install a generation: copy its files to their places, remove the files and units that it does not have, set sysctls.
+
+Every step can be repeated: an installation that was interrupted ends with the same result when it is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from pathlib import Path, PurePosixPath
+
+from .. import durable
+from ..generation import PlacedFile
+from ..local import LocalHost, setting, unit_file
+from .store import HOME, Generation
+
+RECOVER = "etc/systemd/system/sparkiac-recover.service"
+"""Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
+ORIGINALS = f"{HOME}/originals.json"
+"""Kernel settings before sparkiac changed them; restored when no generation sets them any more."""
+OURS = ("/etc/sparkiac", "/usr/local/lib/sparkiac")
+FREE_BYTES = 32 << 20
+"""Space that must be free, so that a generation can be installed and the former one again."""
+
+
+class SettingError(OSError):
+    """A kernel setting cannot be read or set; everything else of the generation is installed."""
+
+
+def check_space(machine: LocalHost) -> None:
+    """Raise OSError if there may not be enough space to install a generation and to go back."""
+    for place in ("/etc", "/usr/local/lib", "/var/lib"):
+        path = machine.path(place)
+        free = shutil.disk_usage(str(path)).free if path.exists() else FREE_BYTES
+        if free < FREE_BYTES:
+            message = f"{place}: {free >> 20} MiB are free, {FREE_BYTES >> 20} MiB are needed; nothing was changed"
+            raise OSError(message)
+
+
+def prepare(machine: LocalHost, generation: Generation) -> None:
+    """Install the unit that finishes an interrupted switch after a reboot, before the switch begins."""
+    if any(each.path == RECOVER for each in generation.files):
+        copy(machine, generation, next(each for each in generation.files if each.path == RECOVER))
+        programs = machine.path(f"{HOME}/programs")
+        assert generation.directory is not None  # noqa: S101 - it has files
+        durable.link(programs, generation.directory / "files/usr/local/lib/sparkiac")
+        machine.run("systemctl", "daemon-reload")
+        # Started now, before a switch is pending, so that the start of a unit does not start it.
+        machine.run("systemctl", "enable", "--now", "sparkiac-recover.service")
+
+
+def install(machine: LocalHost, new: Generation, others: list[Generation]) -> None:
+    """Make the host look like a generation; `others` are those of which files may be installed now."""
+    files = {each.path for each in new.files}
+    units = {each["name"] for each in new.plan["units"]}
+    for other in others:
+        for unit in reversed([each["name"] for each in other.plan["units"] if each["name"] not in units]):
+            machine.run("systemctl", "disable", "--now", unit_file(unit))
+    make_readable(machine, new)
+    for file in new.files:
+        copy(machine, new, file)
+    for path in sorted({each.path for other in others for each in other.files} - files - {RECOVER}):
+        durable.remove(machine.path(path))
+        remove_empty(machine, machine.path(path).parent)
+    machine.run("systemctl", "daemon-reload")
+    try:
+        set_sysctls(machine, new, others)
+    except OSError as error:
+        raise SettingError(str(error)) from error
+
+
+def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
+    """Install the committed generation again, also if a kernel setting cannot be set; return why it cannot."""
+    try:
+        install(machine, old, [new])
+    except SettingError as error:
+        return [f"a kernel setting of the former generation is not set: {error}"]
+    return []
+
+
+def make_readable(machine: LocalHost, generation: Generation) -> None:
+    """Create our directories, and let the user of the units read them; directories of the system stay as they are."""
+    parents = {str(parent) for file in generation.files for parent in PurePosixPath(file.path).parents}
+    for path in sorted(machine.path(each) for each in parents if "sparkiac" in each.split("/")):
+        durable.make_directory(path)
+        if path.stat().st_mode & 0o7777 != 0o755:  # noqa: PLR2004
+            path.chmod(0o755)
+
+
+def copy(machine: LocalHost, generation: Generation, file: PlacedFile) -> None:
+    """Copy a file to its place unless it is already there with the right content and mode."""
+    place = machine.path(file.path)
+    with contextlib.suppress(OSError):
+        status = place.lstat()
+        same_owner = status.st_uid == machine.path("/").stat().st_uid
+        if same_owner and status.st_mode & 0o7777 == int(file.mode, 8) and machine.sha256(file.path) == file.sha256:
+            return
+    durable.write(place, generation.content(file.path), int(file.mode, 8))
+
+
+def remove_empty(machine: LocalHost, directory: Path) -> None:
+    """Remove a directory in one of ours that is empty now, and then those above it."""
+    with contextlib.suppress(OSError):
+        while any(machine.path(each) in directory.parents for each in OURS):
+            for left in directory.glob(".*.new"):  # a power cut left it half written
+                left.unlink()
+            directory.rmdir()
+            directory = directory.parent
+
+
+def set_sysctls(machine: LocalHost, new: Generation, others: list[Generation]) -> None:
+    """Set the kernel settings of a generation, and restore those that only other generations have."""
+    wanted = {each["key"]: each["value"] for each in new.plan["sysctls"]}
+    former = {each["key"] for other in others for each in other.plan["sysctls"]}
+    originals = originals_of(machine)
+    added = {key: value_of(machine, key) for key in wanted if key not in originals and key not in former}
+    if added:
+        durable.write(machine.path(ORIGINALS), json.dumps({**originals, **added}, indent=1).encode() + b"\n")
+    restored = {key: originals[key] for key in former - wanted.keys() if key in originals}
+    for key, value in {**restored, **wanted}.items():
+        if value_of(machine, key).split() != value.split():
+            setting(machine, key).write_text(value + "\n", encoding="ascii")
+        if key in wanted and value_of(machine, key).split() != value.split():
+            message = f"{key} is still {value_of(machine, key)} after setting it to {value}"
+            raise OSError(message)
+
+
+def originals_of(machine: LocalHost) -> dict[str, str]:
+    """Return the kernel settings as they were before sparkiac changed them."""
+    path = machine.path(ORIGINALS)
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def value_of(machine: LocalHost, key: str) -> str:
+    """Return the value of a kernel setting."""
+    return setting(machine, key).read_text(encoding="ascii").strip()

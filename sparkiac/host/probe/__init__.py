@@ -1,0 +1,1 @@
+"""Whether a server keeps its promise."""

@@ -1,0 +1,183 @@
+"""Requests for a model server, and checks of its answers."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Any
+
+from ..contract import parsed
+
+NUMBER = "371"
+"""The known answer. A number with three digits is written in the same way in all languages."""
+QUESTION_TEXT = f"Repeat this number and say nothing else: {NUMBER}"
+QUESTION = {
+    "messages": [{"role": "user", "content": QUESTION_TEXT}],
+    "max_tokens": 128,
+    "temperature": 0,
+}
+TEXT_TO_CONTINUE = {"prompt": "One, two, three, four, five,", "max_tokens": 16, "temperature": 0}
+TEXTS_TO_EMBED = ["The ship leaves the harbour at noon.", "A prime number has two divisors."]
+TOOL = {
+    "name": "get_time",
+    "description": "Get the time in a city.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+QUESTION_WITH_TOOLS = {
+    "messages": [{"role": "user", "content": "What time is it in Paris? Use the tool get_time."}],
+    "tools": [{"type": "function", "function": TOOL}],
+    "tool_choice": "auto",
+    "max_tokens": 256,
+    "temperature": 0,
+}
+SCHEMA = {
+    "type": "object",
+    "properties": {"number": {"type": "integer"}},
+    "required": ["number"],
+    "additionalProperties": False,
+}
+QUESTION_WITH_SCHEMA = {
+    "messages": [{"role": "user", "content": f"Write this number as JSON, with the key number: {NUMBER}"}],
+    "response_format": {"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEMA, "strict": True}},
+    "max_tokens": 512,
+    "temperature": 0,
+}
+RUN = re.compile(r"(.{1,16}?)\1{3,}", re.DOTALL)
+"""Up to 16 characters, about one token, repeated at least four times in a row."""
+UNREADABLE = frozenset({"Cc", "Cn", "Co"})
+MARKUP = re.compile(
+    r"<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call|<minimax:tool_call>|<\uff5ctool"
+    r"|\{\s*\"name\"\s*:\s*\"get_time\""
+)
+"""How families write a tool call; a parser of another family leaves it in the content."""
+REASONING = re.compile(r"</?think(?:ing)?>|<\|channel\|?>|\[/?THINK\]|<\|begin_of_thought\|>|</?seed:think>")
+"""How families mark reasoning; a parser of another family leaves it in the content."""
+NO_TEMPLATE = re.compile("provide a chat template|chat_template is not set")
+"""Messages of vLLM and Transformers for a base model, whose tokenizer has no chat template."""
+NO_CHAT = re.compile(r'does not support Chat Completions|^\{"detail": ?"Not Found"\}$')
+"""Messages of vLLM for a model that generates no text, such as an embedding model."""
+
+
+FEW_BLANKS = 8
+LONG_WORDS = 1200
+"""Length of a prompt that fills several blocks of a prefix cache, in words."""
+
+
+def long_question(max_model_len: int | None) -> dict[str, Any]:
+    """Return QUESTION after a long text, which takes at most half of the context."""
+    words = min(LONG_WORDS, (max_model_len or LONG_WORDS * 8) // 8)
+    text = " ".join(f"item {number}" for number in range(words // 2))
+    return {**QUESTION, "messages": [{"role": "user", "content": f"{text}\n\n{QUESTION_TEXT}"}]}
+
+
+def is_empty(text: str) -> bool:
+    """Return whether a text is empty or a few blanks; many blanks are a repeated token."""
+    return not text.strip() and len(text) < FEW_BLANKS
+
+
+def is_repeated(text: str) -> bool:
+    """Return whether more than half of a text is one token repeated."""
+    words = " ".join(text.split()) + " "
+    return 2 * max((len(run.group()) for run in RUN.finditer(words)), default=0) > len(words)
+
+
+def is_unreadable(text: str) -> bool:
+    """Return whether more than a tenth of a text is control characters, invalid bytes or unassigned code points."""
+    readable = [each.isspace() or (each != "\ufffd" and unicodedata.category(each) not in UNREADABLE) for each in text]
+    return 10 * readable.count(False) > len(text)
+
+
+def fault_of_text(text: object) -> str | None:
+    """Return why a text cannot be a proper answer to any request; None if it can."""
+    if text is None:
+        return "null answer"
+    text = str(text)
+    if is_empty(text):
+        return "empty answer"
+    if is_repeated(text) or not text.strip():
+        return f"one token repeated: {text[:60]!r}"
+    return f"unreadable text: {text[:60]!r}" if is_unreadable(text) else None
+
+
+def parts_of(choice: dict[str, Any]) -> tuple[Any, Any]:
+    """Return content and reasoning of a choice of a chat response."""
+    message = choice.get("message") or {}
+    return message.get("content"), message.get("reasoning") or message.get("reasoning_content")
+
+
+def text_of(choice: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    """Return the content of a choice, or its reasoning if that is all."""
+    content, reasoning = parts_of(choice)
+    return reasoning if reasoning and not str(content or "").strip() else content
+
+
+def is_cut(choice: dict[str, Any]) -> bool:
+    """Return whether max_tokens ended a response during the reasoning, so that nothing is proven wrong."""
+    content, reasoning = parts_of(choice)
+    return bool(reasoning) and not str(content or "").strip() and choice.get("finish_reason") == "length"
+
+
+def fault_of_answer(choice: dict[str, Any]) -> str | None:
+    """Return why an answer to QUESTION is wrong; None if it is right, or if max_tokens ended it during reasoning."""
+    text = text_of(choice)
+    fault = fault_of_text(text)
+    return fault or (None if is_cut(choice) else fault_of_number(text))
+
+
+def fault_of_number(text: object) -> str | None:
+    """Return why a text is not the known answer."""
+    return None if NUMBER in str(text) else f"wrong answer: {str(text)[:60]!r} instead of {NUMBER}"
+
+
+def fault_of_split(choice: dict[str, Any]) -> str | None:
+    """Return why reasoning and content are not separated; None if they are."""
+    content, reasoning = parts_of(choice)
+    if REASONING.search(str(content or "")):
+        return f"reasoning in the content: {str(content)[:60]!r}"
+    if reasoning and not str(content or "").strip() and choice.get("finish_reason") == "stop":
+        return "the whole answer is in the reasoning, and the content is empty"
+    return None
+
+
+def fault_of_call(choice: dict[str, Any]) -> str | None:
+    """Return why a response to QUESTION_WITH_TOOLS cannot be used by a client; None if it can, also without a call."""
+    content, _ = parts_of(choice)
+    calls = (choice.get("message") or {}).get("tool_calls") or []
+    if not calls:
+        return f"the tool call is in the content: {str(content)[:60]!r}" if MARKUP.search(str(content or "")) else None
+    try:
+        function = calls[0]["function"]
+        arguments = parsed(function["arguments"])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return f"the arguments of the tool call are not JSON: {str(calls[0])[:100]!r}"
+    if function.get("name") != TOOL["name"] or not isinstance(arguments, dict) or "city" not in arguments:
+        return f"wrong tool call: {str(function)[:100]!r}"
+    return None
+
+
+def fault_of_schema(choice: dict[str, Any]) -> str | None:
+    """Return why a response to QUESTION_WITH_SCHEMA does not have the schema."""
+    content, _ = parts_of(choice)
+    try:
+        found = parsed(content)
+    except (TypeError, ValueError):
+        return f"not JSON: {str(content)[:60]!r}"
+    if not isinstance(found, dict) or list(found) != ["number"] or type(found["number"]) is not int:
+        return f"not of the requested schema: {str(content)[:60]!r}"
+    return None
+
+
+def fault_of_vectors(vectors: list[Any], dimensions: int | None) -> str | None:
+    """Return why vectors of two different texts are not embeddings."""
+    lists = [vector for vector in vectors if isinstance(vector, list)]
+    numbers = [[each for each in vector if type(each) in (int, float)] for vector in lists]
+    if len(numbers) != len(TEXTS_TO_EMBED) or not all(numbers):
+        return f"{len(numbers)} vectors for {len(TEXTS_TO_EMBED)} texts"
+    if dimensions is not None and {len(each) for each in numbers} != {dimensions}:
+        return f"{len(numbers[0])} dimensions instead of {dimensions}"
+    if not all(math.isfinite(each) for vector in numbers for each in vector):
+        return "a vector has values that are not numbers (NaN or infinite)"
+    if any(len(set(vector)) == 1 for vector in numbers):
+        return "all values of a vector are equal"
+    return "different texts have the same vector" if numbers[0] == numbers[1] else None

@@ -1,0 +1,1 @@
+"""Download, verification, sharing and removal of models, files and images."""

@@ -1,0 +1,1 @@
+"""The state of a host as JSON and as metrics."""

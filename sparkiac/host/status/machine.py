@@ -1,0 +1,95 @@
+"""Facts about the machine that everybody may read: driver, GPU, firmware, memory, and how long it runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..local import LocalHost
+from ..preflight import kernel
+from ..preflight.host import parse_meminfo
+
+MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
+VERSION = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
+GPU = {
+    "clock_mhz": "clocks.sm",
+    "max_clock_mhz": "clocks.max.sm",
+    "temperature_c": "temperature.gpu",
+    "power_w": "power.draw",
+}
+NVIDIA_SMI = ("timeout", "10", "nvidia-smi", f"--query-gpu={','.join(GPU.values())}", "--format=csv,noheader,nounits")
+
+
+def facts(machine: LocalHost) -> dict[str, Any]:
+    """Return all facts; a fact that this machine does not have is None."""
+    loaded = driver(machine)
+    fault, state = gpu(machine) if loaded else (None, None)
+    return {
+        "driver": loaded,
+        "driver_fault": fault,
+        "gpu": state,
+        "kernel": line(machine, kernel.RELEASE),
+        "unpinnable": unpinnable(machine),
+        "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
+        "memory": memory(machine),
+        "uptime_s": uptime(machine),
+    }
+
+
+def driver(machine: LocalHost) -> str | None:
+    """Return the version of the NVIDIA kernel module that is loaded."""
+    found = VERSION.search(line(machine, "/proc/driver/nvidia/version") or "")
+    return found[1] if found else None
+
+
+def gpu(machine: LocalHost) -> tuple[str | None, dict[str, float | None] | None]:
+    """Return why nvidia-smi fails, such as after an upgrade of the driver without a reboot, and the GPU's state."""
+    try:
+        done = machine.run(*NVIDIA_SMI)
+    except OSError as error:
+        return str(error), None
+    if done.code == 0:
+        values = (done.output.strip().splitlines() or [""])[0].split(",")
+        return None, dict(zip(GPU, map(number, values), strict=False))
+    said = (done.output.strip() or done.errors.strip()).splitlines()
+    return said[0] if said else f"nvidia-smi ended with exit status {done.code}", None
+
+
+def number(text: str) -> float | None:
+    """Return a number of nvidia-smi; None for [N/A]."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def memory(machine: LocalHost) -> dict[str, int] | None:
+    """Return the memory of the machine, in bytes."""
+    try:
+        sizes = parse_meminfo(machine.read("/proc/meminfo"))
+        return {name: sizes[key] for name, key in MEMORY.items()}
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def unpinnable(machine: LocalHost) -> str | None:
+    """Return how much memory cannot be pinned; None without a sign of it."""
+    try:
+        return kernel.unpinnable(machine)
+    except (OSError, ValueError):
+        return None
+
+
+def uptime(machine: LocalHost) -> int | None:
+    """Return the seconds since the boot."""
+    found = line(machine, "/proc/uptime")
+    return int(float(found.split()[0])) if found else None
+
+
+def line(machine: LocalHost, name: str) -> str | None:
+    """Return the first line of a file; None if it is empty or cannot be read."""
+    try:
+        lines = machine.read(name).splitlines()
+    except (OSError, ValueError):
+        return None
+    return lines[0].strip() or None if lines else None

@@ -1,0 +1,142 @@
+"""Facts about the units of this host: their state in systemd, the answers of their servers, and their metrics."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .. import local
+from ..local import LocalHost
+from ..switch import drain, gate, starts
+from . import restarts as status_restarts
+from . import wrong as status_wrong
+
+PROPERTIES = {
+    "LoadState": "loaded",
+    "ActiveState": "active",
+    "SubState": "sub",
+    "UnitFileState": "enabled",
+    "Result": "result",
+    "StatusText": "health",
+    "NRestarts": "restarts",
+    "ActiveEnterTimestampMonotonic": "active_for_s",
+}
+"""Property of systemd → key of the result. `supervise` reports the health of the container as StatusText."""
+NUMBERS: dict[str, Callable[[str], int | None]] = {
+    "NRestarts": int,
+    "ActiveEnterTimestampMonotonic": lambda value: since(int(value)),
+}
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+US = 1_000_000
+BETWEEN_S = 1
+"""Time between two readings of the metrics, from which the controller computes rates."""
+PROBE_TIMEOUT_S = 12
+THREADS = 16
+
+
+def facts(
+    machine: LocalHost, units: list[dict[str, Any]], metrics: list[str], unread: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the facts about each unit, in the same order; `metrics` are the names that are read."""
+    names = [unit["name"] for unit in units]
+    with ThreadPoolExecutor(THREADS) as pool:
+        servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
+        wrong = pool.submit(status_wrong.last, machine, names)
+        systemd, restarts = shown(machine, names), status_restarts.restarts(machine, names)
+        if restarts is None:
+            unread["restarts"] = (
+                "the journal shows no start of a unit; without root, it shows only what the user may read"
+            )
+        return [
+            {
+                "name": unit["name"],
+                "group": unit["group"],
+                "resting": unit["resting"],
+                "turns": unit["turns"],
+                **systemd.get(unit["name"], {}),
+                "restart": (restarts or {}).get(unit["name"]),
+                "wrong": wrong.result().get(unit["name"]),
+                "gave_up": starts.gave_up(machine, unit["name"]),
+                **answered,
+            }
+            for unit, answered in zip(units, servers, strict=True)
+        ]
+
+
+def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the state of each unit, with one call of systemctl for all."""
+    if not names:
+        return {}
+    _, found = local.shown(machine, names, PROPERTIES, within_s=10)
+    return {name: state(block) for name, block in found.items()}
+
+
+def state(block: dict[str, str]) -> dict[str, Any]:
+    """Return the properties of a unit under the keys of the result; a number that systemd does not have is None."""
+    found: dict[str, Any] = {}
+    for name, key in PROPERTIES.items():
+        value = block.get(name, "")
+        found[key] = NUMBERS[name](value) if name in NUMBERS and value.isdigit() else value or None
+    return found
+
+
+def since(monotonic_us: int) -> int | None:
+    """Return the seconds since a time of the monotonic clock; 0 means never."""
+    return int(time.monotonic() - monotonic_us / US) if monotonic_us else None
+
+
+def server(machine: LocalHost, unit: dict[str, Any], metrics: list[str], unread: dict[str, str]) -> dict[str, Any]:
+    """Return what the server of a unit answers, and two readings of its metrics."""
+    if unit["promise"] is None or unit["resting"]:
+        return {"asked": False}
+    first = reading(machine, unit, metrics)
+    found = checked(machine, unit["promise"], unread)
+    if first is None:
+        return found
+    time.sleep(max(0.0, first["at_s"] + BETWEEN_S - time.monotonic()))
+    second = reading(machine, unit, metrics)
+    return {**found, "readings": [first, second] if second else None}
+
+
+def checked(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str]) -> dict[str, Any]:
+    """Return what the probe finds without a request to the model: health, served names, connections of a group."""
+    key = promise["api_key"] and str(machine.path(f"{local.SECRETS}/{promise['api_key']}"))
+    hidden = key is not None and not os.access(key, os.R_OK)
+    probe = ["timeout", str(PROBE_TIMEOUT_S), "python3", str(machine.path(gate.PROBE)), "check", "--live"]
+    without_key = ["--secrets", os.devnull] if hidden else []
+    done = machine.run(*probe, "--format", "json", *gate.places(machine), *without_key, promise["unit"])
+    if not done.output:
+        return {"asked": True, "fault": done.errors.strip() or f"no answer within {PROBE_TIMEOUT_S} s"}
+    steps = {step["name"]: step for step in json.loads(done.output)["steps"]}
+    if hidden:
+        unread[f"served names of {promise['unit']}"] = "only root may read the API key"
+        del steps["names"]  # refused without the key
+    states = {name: step["state"] for name, step in steps.items()}
+    return {
+        "asked": set(states.values()) != {"skipped"},
+        "fault": next((step["evidence"] for step in steps.values() if step["state"] == "failed"), None),
+        "served": promise["models"] if states.get("names") == "ok" else None,
+    }
+
+
+def reading(machine: LocalHost, unit: dict[str, Any], metrics: list[str]) -> dict[str, Any] | None:
+    """Return the values of these metrics and the time of the reading; None if there are none."""
+    text = drain.metrics(machine, unit["promise"]) if metrics else ""
+    values = sampled(text, metrics)
+    return {"at_s": time.monotonic(), "values": values} if values else None
+
+
+def sampled(text: str, metrics: list[str]) -> dict[str, list[float]]:
+    """Return name → the values of all its series. A value that is not a finite number is left out."""
+    found: dict[str, list[float]] = {}
+    pattern = rf"^({'|'.join(map(re.escape, metrics))})(?:\{{.*\}})? +({NUMBER})(?: |$)"
+    for name, value in re.findall(pattern, text, re.MULTILINE) if metrics else ():
+        if math.isfinite(float(value)):
+            found.setdefault(name, []).append(float(value))
+    return found

@@ -1,0 +1,156 @@
+"""Compare the host with a generation that may be applied to it. Changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import sys
+from typing import Any
+
+from .. import local, state
+from ..contract import validated
+from ..local import SECRETS, CommandResult, LocalHost
+from . import actions, turns
+from . import lease as switch_lease
+from .store import GENERATION
+
+FILES = "/var/lib/sparkiac/files"
+PROGRAMS = "/usr/local/lib/sparkiac/host"
+DOCKER_GROUP = "docker"
+HEALTHY = "healthy"
+LOOK = {
+    "generation": str,
+    "files": [{"path": str, "mode": str, "sha256": str}],
+    "plan": GENERATION,
+    "secrets": {"salt": str, "hashes": {str: str}},
+    "images": [str],
+    "networks": [str],
+    "directories": [{"path": str, "mode": str}],
+    "extra_files": [str],
+    "user": str,
+    "controller": switch_lease.CONTROLLER,
+}
+
+
+def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
+    """Return all differences between the host and a generation; LOOK describes the keys of `data`.
+
+    If there is none, also return what is wrong with the servers.
+    """
+    validated("program", "look", data, LOOK)
+    plan, now = data["plan"], state.shown(state.readable(machine))
+    turn, lease = turns.current(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
+    secrets = changed_secrets(machine, **data["secrets"])
+    tree = {file["path"]: file["sha256"] for file in data["files"]}
+    # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
+    tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
+    found = {
+        "files": [each["path"] for each in data["files"] if not actions.same_file(machine, each, each["sha256"])],
+        "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, each)],
+        "units": [step._asdict() for step in actions.steps(machine, plan, turn, tree=tree)],
+        "missing": missing(machine, data),
+        "secrets": secrets,
+    }
+    differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
+    wrong = [] if differs else faults(machine, turns.running(plan, turn))
+    return {"differs": differs, **found, "state": now, "lease": lease, "faults": wrong}
+
+
+def faults(machine: LocalHost, units: list[dict[str, Any]]) -> list[str]:
+    """Return one sentence for each server that does not work.
+
+    The programs of the generation that runs send requests, but none to a model: the health check of the container does
+    so every 5 minutes, and its last result is the status of the unit.
+    """
+    promised = {unit["name"]: unit["promise"] for unit in units if unit["promise"]}
+    if not promised:
+        return []
+    # The prober is not sent with this program, as that of the host is the same.
+    sys.modules[__name__.rpartition(".switch.")[0]].__path__.append(str(machine.path(PROGRAMS)))
+    from ..probe import http, session, steps  # noqa: PLC0415
+
+    def fault(name: str, promise: dict[str, Any]) -> str:
+        path = promise["api_key"] and machine.path(f"{SECRETS}/{promise['api_key']}")
+        key = path.read_text(encoding="utf-8").strip() if path and path.exists() else None
+        server = http.Server(promise["url"], lambda: key) if promise["url"] else None
+        found = steps.run(session.Session(server, promise), steps.LIVE)
+        failed = [step.evidence for step in found if step.state == "failed"]
+        health = checked.get(name, {}).get("StatusText", "")
+        return failed[0] if failed else f"its last health check: {health}" if health not in ("", HEALTHY) else ""
+
+    _, checked = local.shown(machine, list(promised), ["StatusText"], within_s=10)
+    found = {name: fault(name, promise) for name, promise in promised.items()}
+    return [f"{name}: {text}" for name, text in found.items() if text]
+
+
+def changed_secrets(machine: LocalHost, salt: str, hashes: dict[str, str]) -> list[str]:
+    """Return the names of the secrets whose file has another salted hash, or does not exist."""
+    return [name for name, expected in hashes.items() if salted(machine, salt, name) != expected]
+
+
+def salted(machine: LocalHost, salt: str, name: str) -> str:
+    """Return the SHA-256 of the salt and the secret; empty if there is no such secret."""
+    try:
+        value = machine.path(f"{SECRETS}/{name}").read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(salt.encode() + value).hexdigest()
+
+
+def missing(machine: LocalHost, data: dict[str, Any]) -> list[str]:
+    """Return one sentence for each image, network, directory, extra file and user that is missing or wrong."""
+    files = [f"{FILES}/{path}" for path in data["extra_files"]]
+    return [
+        *inspected(machine, "image", data["images"]),
+        *inspected(machine, "network", data["networks"]),
+        *(text for each in data["directories"] if (text := directory(machine, **each))),
+        *(f"the extra file {path} is missing" for path in files if not machine.path(path).is_file()),
+        *user(machine, data["user"]),
+    ]
+
+
+def inspected(machine: LocalHost, kind: str, names: list[str]) -> list[str]:
+    """Return what is missing of images or networks. One call of docker tells whether all exist."""
+    try:
+        done = docker(machine, kind, *names) if names else None
+    except OSError as error:
+        return [f"docker cannot be run: {error.strerror}"]
+    if done is None or done.code == 0:
+        return []
+    if not absent(done.errors):
+        return [f"docker cannot inspect any {kind}: {' '.join(done.errors.split())}"]
+    return [f"the {kind} {name} is missing" for name in names if docker(machine, kind, name).code]
+
+
+def docker(machine: LocalHost, kind: str, *names: str) -> CommandResult:
+    """Run docker inspect."""
+    return machine.run("docker", kind, "inspect", "--format", "{{.Id}}", *names)
+
+
+def absent(errors: str) -> bool:
+    """Return whether docker says that something does not exist; otherwise docker itself does not work."""
+    return "no such" in errors.lower() or "not found" in errors.lower()
+
+
+def directory(machine: LocalHost, path: str, mode: str) -> str:
+    """Return what is wrong with a directory, or an empty text."""
+    try:
+        found = machine.path(path).lstat()
+    except OSError:
+        return f"the directory {path} is missing"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{path} is not a directory"
+    if stat.S_IMODE(found.st_mode) != int(mode, 8):
+        return f"the directory {path} has the mode {stat.S_IMODE(found.st_mode):04o} instead of {mode}"
+    owned = found.st_uid == machine.path("/").stat().st_uid
+    return "" if owned else f"the directory {path} does not belong to root"
+
+
+def user(machine: LocalHost, name: str) -> list[str]:
+    """Return what is wrong with the user that the units run as."""
+    if not name:
+        return []
+    done = machine.run("id", "--name", "--groups", name)
+    if done.code:
+        return [f"the user {name} is missing"]
+    return [] if DOCKER_GROUP in done.output.split() else [f"the user {name} is not in the group {DOCKER_GROUP}"]

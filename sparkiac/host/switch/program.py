@@ -1,0 +1,185 @@
+"""Switch this host to another generation, and back if that fails. Needs only Python 3.11 or newer.
+
+switch look                     compare the host with what was generated (JSON on standard input); changes nothing
+switch stage                    write a generation beside the current one (JSON on standard input)
+switch start GENERATION|previous|current --run RUN [--turn NAME]
+                                switch in a unit of its own, which outlives the connection, and wait for its end
+switch turn NAME                switch to another turn of the current generation, without a controller
+switch status                   generations and turn of this host
+switch drift                    what differs from the current generation, with the changes as a diff
+switch lease take|renew|release one apply at a time (take: who asks, JSON on standard input)
+switch drain|undrain [UNIT...]  take no new connections, and wait until the running requests have ended
+switch uninstall [--dry-run]    remove everything that sparkiac installed
+Called by systemd: switch run (the switch itself), answer (of a coordinator), recover (at boot), started UNIT.
+
+Each command prints one JSON object. Exit status: 0 done, 1 failed (one sentence on stderr says why), 2 usage,
+5 another apply holds the lease.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import local
+from .. import state as switch_state
+from ..contract import validated
+from ..local import LocalHost
+from . import drain as switch_drain
+from . import drift as switch_drift
+from . import lease as switch_lease
+from . import look, start, starts, store, uninstall
+from . import turns as units_turns
+from .run import STEP_ERRORS
+
+HELD = 5
+
+
+def status(machine: LocalHost) -> dict[str, Any]:
+    """Return the generations and turns of this host and who applies now."""
+    state = switch_state.read(machine)
+    lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
+    plan = plan_of(machine, state.committed)
+    turns = {"turn": units_turns.current(plan, state.turn), "turns": plan["turns"]}
+    kept = store.kept(machine)
+    return {**switch_state.shown(state), **turns, "kept": kept, "lease": lease, "drained": drained}
+
+
+def plan_of(machine: LocalHost, name: str | None) -> dict[str, Any]:
+    """Return the plan of a generation; that of a host without one if it is damaged."""
+    try:
+        return store.load(machine, name).plan
+    except (OSError, ValueError, store.GenerationError):
+        return store.NOTHING
+
+
+def drift(machine: LocalHost) -> dict[str, Any]:
+    """Return what differs from the current generation."""
+    current = switch_state.read(machine).current
+    if current is None:
+        message = "this host has no generation"
+        raise ValueError(message)
+    return switch_drift.drift(machine, current)
+
+
+def units_of(machine: LocalHost, names: list[str]) -> list[dict[str, Any]]:
+    """Return the named units of the current generation, or all that run in the current turn."""
+    plan = store.installed(machine)
+    units = plan["units"]
+    unknown = sorted(set(names) - {unit["name"] for unit in units})
+    if unknown:
+        message = f"no unit {', '.join(unknown)} on this host; it has {', '.join(unit['name'] for unit in units)}"
+        raise ValueError(message)
+    if not names:
+        return units_turns.running(plan, units_turns.current(plan, switch_state.read(machine).turn))
+    return [unit for unit in units if unit["name"] in names]
+
+
+def drain(machine: LocalHost, names: list[str]) -> dict[str, Any]:
+    """Take no new connections on the ports of units, and wait until their requests have ended."""
+    units = units_of(machine, names)
+    found = switch_drain.drain(machine, units, max((unit["drain_s"] for unit in units), default=0))
+    return {"drained": [each._asdict() for each in found], "lines": [each.line() for each in found]}
+
+
+def undrain(machine: LocalHost, names: list[str]) -> dict[str, Any]:
+    """Take connections again."""
+    units = units_of(machine, names)
+    switch_drain.undrain(machine, units)
+    lines = [f"{unit['name']}: accepts connections" for unit in units if unit["listen"] is not None]
+    return {"undrained": [unit["name"] for unit in units], "lines": lines}
+
+
+def lease(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Take, renew or release the lease of this host."""
+    if arguments.action == "take":
+        asking = validated("program", "standard input", read(), switch_lease.CONTROLLER)
+        return switch_lease.take(machine, arguments.run, asking["owner"], asking)
+    return {"renew": switch_lease.renew, "release": switch_lease.release}[arguments.action](machine, arguments.run)
+
+
+def started(machine: LocalHost, name: str) -> dict[str, Any]:
+    """Record the inputs of a unit that starts; fail if its files are from an unfinished switch, or if it gives up."""
+    start.check_finished(machine, name)
+    try:
+        local.record(machine, store.installed(machine), name, os.environ.get("INVOCATION_ID", ""))
+        starts.begin(machine, name)
+    except STEP_ERRORS as error:
+        sys.stderr.write(f"switch started: {error}; the next apply restarts it\n")
+    return {}
+
+
+def read() -> dict[str, Any]:
+    """Return the JSON object on standard input."""
+    found = json.load(sys.stdin)
+    if not isinstance(found, dict):
+        message = "standard input is not a JSON object"
+        raise TypeError(message)
+    return found
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="switch", description=__doc__.partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=Path("/"), help="root directory of the host, for tests")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("look", "stage", "status", "drift", "run", "answer", "recover"):
+        commands.add_parser(name)
+    starting = commands.add_parser("start")
+    found = "a generation that was staged, `previous` or `current`"
+    starting.add_argument("generation", metavar="GENERATION", help=found)
+    starting.add_argument("--turn", metavar="NAME", help="turn to switch to (default: the current one)")
+    starting.add_argument("--run", required=True, help="name of this apply; the same name waits for the same switch")
+    starting.add_argument("--also", action="append", default=[], metavar="UNIT", help="restart it in any case")
+    commands.add_parser("turn").add_argument("turn", metavar="NAME")
+    leasing = commands.add_parser("lease")
+    leasing.add_argument("action", choices=("take", "renew", "release"))
+    leasing.add_argument("--run", required=True)
+    for name in ("drain", "undrain"):
+        commands.add_parser(name).add_argument("units", nargs="*", metavar="UNIT")
+    commands.add_parser("started").add_argument("unit", metavar="UNIT")
+    removing = commands.add_parser("uninstall")
+    removing.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+    removing.add_argument("--weights", action="store_true", help="also remove weights that only sparkiac downloaded")
+    return parser.parse_args(argv)
+
+
+def execute(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run a command and return its result."""
+    commands: dict[str, Callable[[], Any]] = {
+        "look": lambda: look.look(machine, read()),
+        "stage": lambda: {"changed": store.stage(machine, read())},
+        "start": lambda: start.start(machine, arguments, sys.stdin.read()),
+        "turn": lambda: start.turn(machine, arguments.turn),
+        "run": lambda: start.run(machine),
+        "answer": lambda: start.answer(machine),
+        "recover": lambda: start.recover(machine),
+        "status": lambda: status(machine),
+        "drift": lambda: drift(machine),
+        "lease": lambda: lease(machine, arguments),
+        "drain": lambda: drain(machine, arguments.units),
+        "undrain": lambda: undrain(machine, arguments.units),
+        "started": lambda: started(machine, arguments.unit),
+        "uninstall": lambda: uninstall.uninstall(machine, dry_run=arguments.dry_run, weights=arguments.weights),
+    }
+    return dict(commands[arguments.command]())
+
+
+def main(argv: list[str]) -> int:
+    """Run a command and return its exit status."""
+    arguments = parse(argv)
+    try:
+        found = execute(LocalHost(arguments.root), arguments)
+    except switch_lease.LeaseHeldError as error:
+        sys.stderr.write(f"{error}\n")
+        return HELD
+    except (*STEP_ERRORS, TypeError) as error:
+        sys.stderr.write(f"switch {arguments.command}: {error}\n")
+        return 1
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0

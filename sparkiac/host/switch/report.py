@@ -1,0 +1,89 @@
+"""Summarise in ten lines why a unit did not become ready."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .. import local
+from ..local import LocalHost
+from . import starts
+
+ENGINE_LINES = 6
+WIDTH = 200
+ACCESS = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]* HTTP/[\d.]+"')
+ERROR = re.compile(
+    r"error|exception|traceback|fatal|critical|fail|killed|refused|denied|cannot|out of memory|no such", re.IGNORECASE
+)
+HEALTH = re.compile(r"supervise: (?:stopping, last state: )?((?:starting|unhealthy|healthy)\b.*)")
+NOT_ENGINE = re.compile(
+    r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
+    r"|(?:supervise|group): |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
+)
+CURSOR = re.compile(r'"__CURSOR" ?: ?"([^"]+)"')
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+RESULTS = {
+    "timeout": "it was not ready in time",
+    "exit-code": "its process ended with an error",
+    "watchdog": "its health check failed for too long",
+    "oom-kill": "it was killed because memory ran out",
+}
+
+
+def position(machine: LocalHost) -> str:
+    """Return the end of the journal, from which a report reads; empty if the journal is.
+
+    It is no time, because the clock of the host may be set while a unit starts.
+    """
+    argv = ("journalctl", "--quiet", "--no-pager", "--lines=1", "--output=json", "--output-fields=PRIORITY")
+    found = CURSOR.search(machine.run(*argv).output)
+    return found[1] if found else ""
+
+
+def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
+    """Return the result of the unit, its last health check and the last errors of the engine."""
+    name = unit["name"]
+    shown = machine.run("systemctl", "show", "--property=Result", "--value", local.unit_file(name)).output.strip()
+    lines = logged(machine, name, since)
+    checks = [found[1] for line in lines if (found := HEALTH.match(line))]
+    return "\n".join(
+        [
+            f"{name} did not become ready: {starts.gave_up(machine, name) or RESULTS.get(shown, shown)}.",
+            f"last health check: {checks[-1] if checks else 'none'}",
+            *[f"  {line}" for line in engine(lines)],
+            f"whole log: journalctl --unit={name}",
+        ]
+    )
+
+
+def answered(machine: LocalHost, unit: dict[str, Any], fault: str, since: str) -> str:
+    """Return what was wrong with the answer of a unit that runs, and the last errors of the engine."""
+    name = unit["name"]
+    return "\n".join(
+        [
+            f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:",
+            clean(fault),
+            *[f"  {line}" for line in engine(logged(machine, name, since))],
+            f"whole log: journalctl --unit={name}",
+        ]
+    )
+
+
+def logged(machine: LocalHost, name: str, since: str) -> list[str]:
+    """Return what a unit has logged after a position in the journal."""
+    argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", *([f"--after-cursor={since}"] if since else []))
+    return [clean(line) for line in machine.run(*argv, f"--unit={local.unit_file(name)}").output.splitlines()]
+
+
+def engine(lines: list[str]) -> list[str]:
+    """Return the last errors that the engine printed, or its last lines if no line looks like an error."""
+    printed = [line for line in lines if line and not ACCESS.search(line) and not NOT_ENGINE.match(line)]
+    errors = [line for line in printed if ERROR.search(line)]
+    return list(dict.fromkeys(errors or printed))[-ENGINE_LINES:]
+
+
+def clean(line: str) -> str:
+    """Remove colours, escape other control characters, and cut a long line."""
+    plain = COLOUR.sub("", line).rstrip()
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
+    return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"

@@ -1,0 +1,206 @@
+"""Generations: complete copies of everything that one apply puts on this host.
+
+A generation is a directory named after the hash of its files. The copies in it are never used by a unit: `switch`
+installs them, and can therefore install a former generation again, whatever happened to the installed files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import durable, state
+from ..contract import validated
+from ..generation import PlacedFile, generation_id
+from ..local import UNIT, LocalHost
+from ..stage.prune import NEEDS
+
+HOME = "/var/lib/sparkiac"
+GENERATIONS = f"{HOME}/generations"
+PLAN = "etc/sparkiac/generation.json"
+ADOPTED = "adopted.json"
+"""Plan of a generation that an older version of sparkiac installed; that version had no generation.json."""
+FORMER_LIST = "/etc/sparkiac/owned.json"
+"""Where older versions of sparkiac listed the files and units that they installed."""
+SYSCTL = {"key": str, "value": str}
+GROUP = {"members": [str], "coordinator": str, "address": str, "port": int, "peers": [str]}
+GENERATION = {
+    "host": str,
+    "memory_bytes": (int, None),
+    "turns": [str],
+    "units": [UNIT],
+    "sysctls": [SYSCTL],
+    "group": (GROUP, None),
+    "needs": NEEDS,
+}
+FILE = {"path": str, "mode": str, "sha256": str}
+STAGED = {"generation": str, "files": [{**FILE, "text": str}]}
+NAME = re.compile(r"[0-9a-f]{16}")
+NOTHING: dict[str, Any] = {
+    "host": "",
+    "memory_bytes": None,
+    "turns": [],
+    "units": [],
+    "sysctls": [],
+    "group": None,
+    "needs": {"images": [], "stores": [], "extra_files": [], "caches": []},
+}
+"""Plan of a host without a generation."""
+
+
+class GenerationError(RuntimeError):
+    """A generation is missing, damaged or not what was announced."""
+
+
+class Generation(NamedTuple):
+    """A generation on this host."""
+
+    name: str | None
+    """None if the host has none: no files, no units."""
+    files: tuple[PlacedFile, ...]
+    plan: dict[str, Any]
+    directory: Path | None
+
+    def content(self, path: str) -> bytes:
+        """Return the content of a file; raise GenerationError if it is not what was staged."""
+        file = next(each for each in self.files if each.path == path)
+        assert self.directory is not None  # noqa: S101 - a generation with files has a directory
+        data = (self.directory / "files" / path).read_bytes()
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            message = f"{self.directory / 'files' / path} is damaged: apply again"
+            raise GenerationError(message)
+        return data
+
+
+def directory(machine: LocalHost, name: str) -> Path:
+    """Return the directory of a generation."""
+    if not NAME.fullmatch(name):
+        message = f"not the name of a generation: {name!r}"
+        raise GenerationError(message)
+    return machine.path(f"{GENERATIONS}/{name}")
+
+
+def kept(machine: LocalHost) -> list[str]:
+    """Return the generations that can be installed, in the order of their names."""
+    return sorted(each.parent.name for each in machine.path(GENERATIONS).glob("*/files.json"))
+
+
+def load(machine: LocalHost, name: str | None) -> Generation:
+    """Read a generation; raise GenerationError if this host does not have it."""
+    if name is None:
+        return Generation(None, (), NOTHING, None)
+    place = directory(machine, name)
+    try:
+        listed = validated("program", "files.json", json.loads((place / "files.json").read_text("utf-8")), [FILE])
+    except FileNotFoundError:
+        message = f"this host has no generation {name}; it has {', '.join(kept(machine)) or 'none'}"
+        raise GenerationError(message) from None
+    files = tuple(PlacedFile(**each) for each in listed)
+    found = Generation(name, files, NOTHING, place)
+    adopted = place / ADOPTED
+    text = adopted.read_bytes() if adopted.exists() else found.content(PLAN)
+    return found._replace(plan=read_plan(PLAN, text))
+
+
+def installed(machine: LocalHost) -> dict[str, Any]:
+    """Return the plan of the generation that is installed."""
+    return read_plan(f"/{PLAN}", machine.read(f"/{PLAN}"))
+
+
+def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
+    """Return the plan of a generation; older versions of sparkiac did not write the addresses of a group."""
+    plan = json.loads(text)
+    if plan.get("group"):
+        plan["group"].setdefault("peers", [])
+    return dict(validated("program", name, plan, GENERATION))
+
+
+def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
+    """Write a generation beside the current one; return whether it was missing. Checks every hash and the name."""
+    validated("program", "standard input", staged, STAGED)
+    files = [PlacedFile(each["path"], each["mode"], each["sha256"]) for each in staged["files"]]
+    contents = {each["path"]: each["text"].encode() for each in staged["files"]}
+    for file in files:
+        if hashlib.sha256(contents[file.path]).hexdigest() != file.sha256:
+            message = f"{file.path} is not the file that was generated: generate and apply again"
+            raise GenerationError(message)
+    if generation_id(files) != staged["generation"]:
+        message = f"the files are not generation {staged['generation']}: generate and apply again"
+        raise GenerationError(message)
+    adopt(machine)
+    return keep(machine, staged["generation"], files, contents)
+
+
+def keep(
+    machine: LocalHost,
+    name: str,
+    files: list[PlacedFile],
+    contents: dict[str, bytes],
+    plan: dict[str, Any] | None = None,
+) -> bool:
+    """Write a generation as a whole: into another directory first, which is then renamed."""
+    place = directory(machine, name)
+    if (place / "files.json").exists():
+        return False
+    partial = place.with_name(f"{name}.partial")
+    shutil.rmtree(str(partial), ignore_errors=True)
+    try:
+        for file in files:
+            check_path(file.path)
+            durable.write(partial / "files" / file.path, contents[file.path], int(file.mode, 8))
+        if plan is not None:
+            durable.write(partial / ADOPTED, json.dumps(plan, indent=1).encode() + b"\n", 0o644)
+        listed = json.dumps([each._asdict() for each in files], indent=1)
+        durable.write(partial / "files.json", listed.encode() + b"\n", 0o644)
+        durable.rename(partial, place)
+    except OSError:
+        shutil.rmtree(str(partial), ignore_errors=True)
+        raise
+    return True
+
+
+def check_path(path: str) -> None:
+    """Raise GenerationError if a path leaves the root directory."""
+    if path.startswith("/") or ".." in path.split("/") or not path:
+        message = f"not a path below the root directory: {path!r}"
+        raise GenerationError(message)
+
+
+def adopt(machine: LocalHost) -> None:
+    """Turn what an older version of sparkiac installed into the committed generation. Nothing is restarted."""
+    if state.read(machine).committed is not None or not machine.path(FORMER_LIST).exists():
+        return
+    owned = json.loads(machine.read(FORMER_LIST))
+    contents = {}
+    files = []
+    for path in owned["files"]:
+        check_path(path)
+        place = machine.path(path)
+        if place.is_file():
+            contents[path] = place.read_bytes()
+            mode = f"{place.stat().st_mode & 0o7777:04o}"
+            files.append(PlacedFile(path, mode, hashlib.sha256(contents[path]).hexdigest()))
+    name = generation_id(files)
+    units = [adopted_unit(each, files) for each in owned["units"]]
+    keep(machine, name, files, contents, {**NOTHING, "units": units, "sysctls": settings(contents)})
+    state.write(machine, state.State(current=name, committed=name))
+
+
+def adopted_unit(name: str, files: list[PlacedFile]) -> dict[str, Any]:
+    """Describe a unit that an older sparkiac installed. It has no gate: it is ready when systemd reports it active."""
+    short = name.partition("sparkiac-")[2] or name
+    below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
+    used = [each.path for each in files if each.path.startswith(below) or each.path.endswith("/supervise")]
+    unknown: dict[str, Any] = {"secrets": [], "memory_bytes": None, "listen": None, "turns": [], "promise": None}
+    return {"name": name, "files": used, "group": False, "ready_timeout_s": 0, "drain_s": 0, **unknown}
+
+
+def settings(contents: dict[str, bytes]) -> list[dict[str, str]]:
+    """Return the kernel settings in the sysctl.d files of an older version."""
+    texts = [data.decode() for path, data in sorted(contents.items()) if path.startswith("etc/sysctl.d/")]
+    lines = [line.partition("=") for text in texts for line in text.splitlines() if not line.startswith(("#", ";"))]
+    return [{"key": key.strip(), "value": value.strip()} for key, equals, value in lines if equals]
