@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.commands.exits import Exit
+from tests.ansible_python import interpreter
 from tests.commands import fleet
 from tests.commands.fleet import LEASE, LOCAL, RESTART, SAME
 from tests.conftest import ROOT
@@ -284,7 +285,7 @@ def test_6_for_a_host_that_does_not_respond(root: Path, cli: Cli, monkeypatch: p
 def test_files_of_variables_are_found_from_here(root: Path, cli: Cli) -> None:
     """A relative path in an option is one of the current directory, and a file named with @ goes to both runs."""
     fleet.looks(root, "spark-01", RESTART)
-    Path("vars.yml").write_text(f"ansible_connection: local\nansible_python_interpreter: {sys.executable}\n")
+    Path("vars.yml").write_text(f"ansible_connection: local\nansible_python_interpreter: {interpreter()}\n")
     assert cli("apply", "lab.yaml", "--yes", "--", "-e", "@vars.yml").code == 0
 
 

@@ -14,6 +14,7 @@ from sparkiac.commands.apply.options import parse
 from sparkiac.commands.apply.session import ApplySession
 from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.exits import Exit
+from tests.ansible_python import interpreter
 from tests.commands.fleet import INVENTORY
 from tests.host import tree
 from tests.host.test_apply import LOCAL, Bench, make
@@ -41,7 +42,7 @@ def apply(bench: Bench, *, only_check: bool = False, **variables: object) -> Exi
         for host in ("spark-01", "spark-02")
     }
     fleet = GeneratedFleet(planned(INVENTORY), bench.lab, generations)
-    values = {**LOCAL, "ansible_python_interpreter": sys.executable, **variables}
+    values = {**LOCAL, "ansible_python_interpreter": str(interpreter()), **variables}
     options = parse(["--connection=local", "-e", json.dumps(values)])
     session = ApplySession(fleet, options, bench.folder / "ansible.log", "text")
     return session.run(asks=False, only_check=only_check)
