@@ -100,7 +100,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 
 @pytest.fixture
 def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
-    """Give a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
+    """Return a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
 
     def run(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
         done = subprocess.run(

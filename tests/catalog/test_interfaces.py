@@ -25,24 +25,24 @@ LARGEST: Final = 120_000
 
 
 def known(version: str) -> Interface:
-    """Give a release that is known."""
+    """Return a release that is known."""
     found = interfaces.interface(version)
     assert found is not None
     return found
 
 
 def taking(option: str) -> tuple[str, ...]:
-    """Give the releases that know a spelling of an option."""
+    """Return the releases that know a spelling of an option."""
     return tuple(version for version in VERSIONS if option in known(version).spellings)
 
 
 def having(registry: str, name: str) -> tuple[str, ...]:
-    """Give the releases whose registry has a name."""
+    """Return the releases whose registry has a name."""
     return tuple(version for version in VERSIONS if name in getattr(known(version), registry))
 
 
 def since(first: str, last: str = NEWEST) -> tuple[str, ...]:
-    """Give the releases from one to another."""
+    """Return the releases from one to another."""
     return VERSIONS[VERSIONS.index(first) : VERSIONS.index(last) + 1]
 
 

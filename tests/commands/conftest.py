@@ -36,7 +36,7 @@ def lab(folder: Path) -> Path:
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Give a function that runs `sparkiac …` here."""
+    """Return a function that runs `sparkiac …` here."""
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()

@@ -33,7 +33,7 @@ ASR: Final = (
 
 @pytest.fixture
 def written(folder: Path) -> Callable[[str], None]:
-    """Give a function that writes the inventory of this folder."""
+    """Return a function that writes the inventory of this folder."""
     (folder / "lab.lock.yaml").write_text(LOCK)
     return lambda text: (folder / "lab.yaml").write_text(text) and None
 
@@ -112,7 +112,7 @@ def test_a_stream_of_another_encoding_still_gets_its_bars(folder: Path, written:
 
 
 def host(cli: Cli) -> dict[str, Any]:
-    """Give the memory of the one host as JSON."""
+    """Return the memory of the one host as JSON."""
     found: dict[str, Any] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]
     assert not {"budget", "proofs"} & set(found)
     memory: dict[str, Any] = found["memory"]

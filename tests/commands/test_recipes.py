@@ -29,7 +29,7 @@ WIDTHS = (60, 80, 120)
 
 
 def lines(outcome: Outcome) -> list[str]:
-    """Give the printed lines of a command that ended well."""
+    """Return the printed lines of a command that ended well."""
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out.splitlines()
 
@@ -44,7 +44,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def found(outcome: Outcome) -> list[str]:
-    """Give the names of a search, each with those of its variants that match."""
+    """Return the names of a search, each with those of its variants that match."""
     return [name for each in as_json(outcome)["recipes"] for name in (each["name"], *each["variants"])]
 
 
@@ -275,7 +275,6 @@ def test_json_tells_file_and_line_of_each_value(cli: Cli) -> None:
     ],
 )
 def test_search(cli: Cli, options: list[str], names: list[str]) -> None:
-    """(row 1.6)."""
     assert found(cli("recipes", "search", *options, "--format", "json")) == names
 
 
@@ -364,7 +363,7 @@ def test_three_on_one_machine_leave_no_place_for_a_large_one(cli: Cli) -> None:
         (["recipes", "list", "more"], "unexpected extra argument"),
     ],
 )
-def test_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err

@@ -1,4 +1,4 @@
-"""The fleet timer on real hosts: one message when a server stops, one when it runs again (rows 13.1, 13.2)."""
+"""The fleet timer on real hosts: one message when a server stops, one when it runs again."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ MEASURE = "systemctl start sparkiac-metrics.service"
 
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Give the lab with its monitoring, applied."""
+    """Return the lab with its monitoring, applied."""
     programs = {reference: shutil.which(name) for reference, name in IMAGES.items()}
     if None in programs.values():
         pytest.skip(f"needs {', '.join(IMAGES.values())} of Debian")

@@ -65,7 +65,7 @@ def test_a_catalog_entry_means_the_same_after_export_and_import(name: str, kind:
 @pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
 @pytest.mark.parametrize("name", _VLLM)
 def test_a_recipe_that_is_exported_again_after_its_import_says_the_same(name: str, kind: str) -> None:
-    """Such a recipe says less than a deployment; the comments tell what. All that it says comes back (row 15.7)."""
+    """Such a recipe says less than a deployment; the comments tell what. All that it says comes back."""
     trip = of_entry(ENTRIES[name], kind)
     assert yaml.safe_load(trip.first.text) == yaml.safe_load(trip.second.text)
 

@@ -20,7 +20,7 @@ def finding(line: str, *, column: int, end_column: int, end_line: int = 1) -> Fi
 
 
 def excerpt(line: str, *, column: int, end_column: int, end_line: int = 1) -> list[str]:
-    """Give the lines that show the place."""
+    """Return the lines that show the place."""
     report = Report.of([finding(line, column=column, end_column=end_column, end_line=end_line)])
     return as_text(report, colour=False).splitlines()[1:-1]
 

@@ -49,7 +49,7 @@ def apply(bench: Bench, *, only_check: bool = False, **variables: object) -> Exi
 
 
 def states(said: str) -> dict[str, str]:
-    """Give the last state of each host."""
+    """Return the last state of each host."""
     found = re.findall(r"^[\d min]* s  (spark-0\d)  (.*)$", said, re.MULTILINE)
     return dict(found)
 

@@ -79,7 +79,7 @@ def identity(owner: str) -> str:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """Give a host without a lease."""
+    """Return a host without a lease."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     (tmp_path / "units.json").write_text("{}")

@@ -37,7 +37,7 @@ class Fleet:
     port: int = field(default_factory=free_port)
 
     def host(self, name: str) -> Store:
-        """Give the store of a host, which has the program already."""
+        """Return the store of a host, which has the program already."""
         if name not in self.stores:
             shutil.copytree(SCRIPTS, self.folder / name / PROGRAMS, ignore=shutil.ignore_patterns("__pycache__"))
             self.stores[name] = Store(self.folder / name)

@@ -68,7 +68,7 @@ def sparkrun_words(recipe: dict[str, Any]) -> list[str]:
 
 
 def flags(words: tuple[str, ...] | list[str]) -> Counter[tuple[str, ...]]:
-    """Give each flag with its values; those in front of the first flag belong together."""
+    """Return each flag with its values; those in front of the first flag belong together."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word.startswith("-"):
@@ -124,7 +124,7 @@ def test_the_machines_are_those_of_the_parallel_sizes(importer: ModuleType, path
 
 
 def leaves(node: yaml.Node, path: tuple[str, ...] = (), lines: tuple[int, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give path, text and the lines of the key and those above it, for each value of a composed document."""
+    """Yield path, text and the lines of the key and those above it, for each value of a composed document."""
     if isinstance(node, yaml.MappingNode) and node.value:
         for key, value in node.value:
             yield from leaves(value, (*path, key.value), (*lines, key.start_mark.line + 1))

@@ -15,7 +15,7 @@ SAME = "--max-model-len 65536 --gpu-memory-utilization 0.85 --max-num-seqs 4 "
 
 
 def options(words: str) -> dict[str, Any]:
-    """Give what the words after the model become, beside the base recipe's own."""
+    """Return what the words after the model become, beside the base recipe's own."""
     data = deployment(f"{SERVE} vllm serve example/model {SAME} {words}")
     assert data["recipe"] == "base/single-spark"
     found = data.get("set", {})

@@ -118,7 +118,6 @@ def test_a_server_of_an_unknown_request_frees_nothing_known() -> None:
 
 
 def test_lowering_gives_memory_to_the_host_and_raising_gives_tokens_to_the_pool() -> None:
-    """(row 5.3)."""
     lower, higher = predicted().steps
     assert isinstance(lower, UtilizationStep)
     assert isinstance(higher, UtilizationStep)

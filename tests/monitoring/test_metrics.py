@@ -65,7 +65,7 @@ def test_what_an_alert_and_a_panel_read_is_what_they_declare() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_each_recorded_metric_exists_in_that_release(page: Path) -> None:
-    """Speculation is off on all pages but one (row 8.5)."""
+    """Speculation is off on all pages but one."""
     release = page.stem.split("-")[1]
     speculates = page.stem.endswith("speculation")
     offer = {key: each for key, each in metrics.of("vllm", release).items() if speculates or not each.speculation}

@@ -70,7 +70,6 @@ def test_nothing_starts_without_prometheus() -> None:
 
 
 def test_the_jobs_and_their_labels() -> None:
-    """(rows 14.1, 14.2)."""
     found = jobs(FULL)
     assert sorted(found) == ["alertmanager", "deployments", "external-m3-ultra", "gpu", "grafana", "node", "prometheus"]
     [chat] = found["deployments"]["static_configs"]

@@ -38,18 +38,18 @@ RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
 
 
 def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostMemoryUse:
-    """Give the account of a host."""
+    """Return the account of a host."""
     return memory_use.of(planned(text, locked=locked).hosts[number])
 
 
 def account(text: str, *, locked: str = LOCK) -> DeploymentMemory:
-    """Give the account of the one deployment."""
+    """Return the account of the one deployment."""
     [found] = host(text, locked=locked).accounts
     return found
 
 
 def said(text: str, *, locked: str = LOCK) -> dict[str, str]:
-    """Give what is said of the one deployment."""
+    """Return what is said of the one deployment."""
     found = account(text, locked=locked)
     return dict((*labels.facts(found), *labels.speeds(found)))
 

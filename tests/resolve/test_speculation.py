@@ -1,4 +1,4 @@
-"""What a method of speculative decoding edits, and where its drafter comes from (row 6.1) (row 6.2) (row 6.3)."""
+"""What a method of speculative decoding edits, and where its drafter comes from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def guessing(speculative: str, *lines: str, defaults: str = "{model_store: /srv/
 
 
 def chat(text: str) -> dict[str, Any]:
-    """Give the resolved values of the deployment."""
+    """Return the resolved values of the deployment."""
     found: dict[str, Any] = values(text)["deployments"]["chat"]["spark-01"]
     return found
 

@@ -34,12 +34,12 @@ def found(image: str, *lines: str, model: str = "example/model", captured: str |
 
 
 def weights(image: str, *lines: str, captured: str | None = None) -> list[tuple[str, Severity]]:
-    """Give code and severity of each finding."""
+    """Return code and severity of each finding."""
     return [(each.code, each.severity) for each in found(image, *lines, captured=captured)]
 
 
 def shown(finding: Finding) -> str:
-    """Give the words of the inventory under the caret."""
+    """Return the words of the inventory under the caret."""
     assert finding.loc is not None
     mark = finding.loc.mark
     return finding.loc.text[mark.column - 1 : mark.end_column - 1]

@@ -62,7 +62,7 @@ NAMES: Final = (
 
 
 def printed(text: str) -> tuple[list[str], str]:
-    """Give the codes of a text's findings, and all that is printed of them."""
+    """Return the codes of a text's findings, and all that is printed of them."""
     report = Report.of(findings(text))
     codes = [finding.code for finding in report.findings]
     return codes, as_text(report, colour=False) + repr(as_json(report)) + repr(report)

@@ -48,7 +48,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def plain(value: object) -> object:
-    """Give data with lists as tuples, and each value with its type: 1, 1.0 and true are three values."""
+    """Return data with lists as tuples, and each value with its type: 1, 1.0 and true are three values."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

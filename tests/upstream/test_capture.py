@@ -95,7 +95,7 @@ class Machine:
         return self.run("images", "capture", image, "--inventory", "lab.yaml", *words)
 
     def said(self, code: str) -> list[str]:
-        """Give what `check` finds under a code, with its severity."""
+        """Return what `check` finds under a code, with its severity."""
         found = json.loads(self.run("check", "lab.yaml", "--profile", "strict", "--format", "json").out)["findings"]
         return [f"{each['severity']} {each['message']}" for each in found if each["code"] == code]
 

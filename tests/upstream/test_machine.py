@@ -53,7 +53,7 @@ def facts() -> Iterator[ModuleType]:
 
 
 def host(facts: ModuleType, root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
-    """Give a machine whose files lie under `root` and whose programs say these texts."""
+    """Return a machine whose files lie under `root` and whose programs say these texts."""
 
     class Machine(facts.LocalHost):  # type: ignore[name-defined,misc]
         machine = "aarch64"

@@ -80,7 +80,7 @@ class Bench(NamedTuple):
 
 @pytest.fixture
 def line(client: RegistryClient, home: Home, made: content.Multi) -> Callable[..., str]:
-    """Give a function that asks about the image wherever it is."""
+    """Return a function that asks about the image wherever it is."""
 
     def ask(reference: str, key: str | None = KEY) -> str:
         return verify(reference, made.index.digest, client=client, key=key, environ=home.environ)
@@ -105,7 +105,7 @@ def signed(bench: Bench) -> Bench:
 
 @pytest.fixture
 def cosign(home: Home, tmp_path: Path) -> Callable[[int], Path]:
-    """Give a function that installs the stand-in, which ends with a code."""
+    """Return a function that installs the stand-in, which ends with a code."""
 
     def install(code: int) -> Path:
         folder = tmp_path / "bin"
