@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 WATCHED, WATCHER = "spark-01", "spark-02"
 TIMER, SERVICE = "sparkiac-fleet.timer", "sparkiac-fleet.service"
 MONITORING = """

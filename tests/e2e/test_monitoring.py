@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 ON = "spark-02"
 PROMETHEUS = "http://127.0.0.1:9090"
 GPU = """\

@@ -16,7 +16,6 @@ from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.exits import Exit
 from tests.ansible_python import interpreter
 from tests.commands.fleet import INVENTORY
-from tests.host import tree
 from tests.host.test_apply import LOCAL, Bench, make
 from tests.plan.fleets import planned
 
@@ -71,11 +70,9 @@ def test_hosts_change_one_after_the_other_and_then_there_is_nothing_to_do(
 
 @pytest.mark.parametrize("policy", ["stop", "back"])
 def test_each_host_is_shown_with_its_end(bench: Bench, capsys: pytest.CaptureFixture[str], policy: str) -> None:
-    assert apply(bench) == Exit.OK
-    for team in tree.PAIR:
-        tree.change(bench.lab, team, "two")
+    bench.serve()
+    bench.generate("spark-01", "spark-02")
     bench.at("spark-02", "outcome", "back")
-    capsys.readouterr()
     assert apply(bench, sparkiac_rollout={"on_failure": policy}) == Exit.FINDINGS
     said = capsys.readouterr()
     first = {"stop": "switched", "back": "went back"}[policy]

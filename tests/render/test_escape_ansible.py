@@ -50,7 +50,7 @@ PLAY = """
 SINGLE = ("", "no", "010", "~", "$HOME", "{{ 7 * 7 }}", "*", "=", "22:22", "[1, 2]", "a b", "{% raw %}")
 
 
-@pytest.fixture(scope="module", params=["of this environment", "2.21"])
+@pytest.fixture(scope="module", params=["of this environment", pytest.param("2.21", marks=pytest.mark.deep)])
 def playbook(request: pytest.FixtureRequest) -> Path:
     if request.param == "2.21":
         return environment("3.12", "ansible-core>=2.21,<2.22") / "ansible-playbook"
