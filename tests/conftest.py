@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import schedule
+from tests.resume import Resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,13 +67,16 @@ class Outcome:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that rewrites golden files."""
+    """Add the options that rewrite golden files and resume a run."""
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the diff in Git")
+    parser.addoption("--resume", type=Path, metavar="FILE", help="leave out the tests in FILE, add those that pass")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let tests interrupt what they start, also where a shell started all of them in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if file := config.getoption("resume"):
+        config.pluginmanager.register(Resume(file, config))
 
 
 def pytest_xdist_auto_num_workers() -> int:
