@@ -166,6 +166,6 @@ def test_the_speculation_table_of_tool_eval_bench() -> None:
         ('{"format": "sparkiac bench 2"}', "format: Input should be 'sparkiac bench 1'"),
     ],
 )
-def test_what_is_no_record(text: str, reason: str) -> None:
+def test_what_is_not_a_record(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
         foreign.read(text)

@@ -171,6 +171,6 @@ def test_a_build_does_not_start_from_a_build() -> None:
         assert faults(fleet(*SOURCE, base=f"base: {base}")) == [message]
 
 
-def test_a_variable_that_is_called_image_is_no_image() -> None:
+def test_a_variable_that_is_called_image_is_not_an_image() -> None:
     text = fleet(*SOURCE).replace("image: engine", f"image: 'example.org/x@{ONES}', env: {{image: engine}}")
     assert plan(text).builds == ()

@@ -97,7 +97,7 @@ def test_the_share_of_the_post_is_one_of_all_memory() -> None:
     assert (round(0.55 * 119.6, 1), round(0.55 * 62, 1)) == (65.8, 34.1)
 
 
-def test_the_gain_that_the_posts_table_does_not_show_is_no_figure() -> None:
+def test_the_gain_that_the_posts_table_does_not_show_is_not_a_figure() -> None:
     """It stands in a note, beside what contradicts it, and among the measured values of no entry."""
     measured = [each for found in catalogued.everything() for each in found.entry.measured]
     assert len(measured) > 50

@@ -107,7 +107,7 @@ def test_no_tag_is_known_that_no_source_names() -> None:
 
 
 @pytest.mark.parametrize("reference", sorted(tags()))
-def test_a_tag_tells_its_sources(reference: str) -> None:
+def test_a_tag_names_its_sources(reference: str) -> None:
     assert tags()[reference].sources
 
 
@@ -120,7 +120,7 @@ def test_an_incomplete_reference_says_what_is_missing() -> None:
         assert "name the image in the inventory" in (family.incomplete or "")
 
 
-def test_the_source_repositories_are_no_images() -> None:
+def test_the_source_repositories_are_not_images() -> None:
     assert {file for file, family in FAMILIES.items() if family.kind == "repository"} == REPOSITORIES
     assert all(FAMILIES[file].repository is None and not FAMILIES[file].incomplete for file in REPOSITORIES)
 

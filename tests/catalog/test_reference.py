@@ -161,7 +161,7 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
 
 
 @pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_an_entry_tells_its_sources(name: str) -> None:
+def test_an_entry_names_its_sources(name: str) -> None:
     entry: Recipe | Variant = ENTRIES[name].entry
     assert entry.sources
     assert (entry.status == "recipe") == (entry.why is None)

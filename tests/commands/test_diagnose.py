@@ -151,7 +151,7 @@ def test_a_change_that_another_layer_hides_is_refused_with_the_reason(cli: Cli) 
     assert found["diff"] == ""
 
 
-def test_the_figures_of_the_log_stand_beside_those_of_the_plan(cli: Cli) -> None:
+def test_the_figures_of_the_log_are_beside_those_of_the_plan(cli: Cli) -> None:
     memory = (ROOT / "tests/catalog/healthy.log").read_text()
     outcome = cli("diagnose", logged(START + memory), "--inventory", "lab.yaml")
     assert "Plan and log, qwen36 on spark-01" in outcome.out

@@ -71,7 +71,7 @@ def test_exit_2_for_an_inventory_that_is_wrong(cli: Cli, folder: Path, command: 
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_exit_2_for_bytes_that_are_no_text(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_2_for_bytes_that_are_not_text(cli: Cli, folder: Path, command: str) -> None:
     (folder / "lab.yaml").write_bytes(b"name: \xff\n")
     assert cli(command, "lab.yaml").code == 2
 
@@ -85,7 +85,7 @@ def test_exit_2_for_a_lock_that_is_wrong(cli: Cli, lab: Path, command: str) -> N
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_exit_2_for_what_is_no_inventory_file(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_2_for_what_is_not_an_inventory_file(cli: Cli, folder: Path, command: str) -> None:
     (folder / "folder").mkdir()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind("door")
@@ -267,7 +267,7 @@ def test_the_shell_sees_the_same_codes(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_tells_every_option(cli: Cli, command: str) -> None:
+def test_help_shows_every_option(cli: Cli, command: str) -> None:
     outcome = cli(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"Usage: sparkiac {command}" in outcome.out

@@ -346,7 +346,7 @@ def test_a_former_wrong_answer_is_a_note(fleet: Fleet, cli: Cli) -> None:
     assert "  spark-01  chat: last wrong answer 2 h 0 min ago: null answer\n" in outcome.out
 
 
-def test_what_could_not_be_read_is_named_and_is_no_problem(fleet: Fleet, cli: Cli) -> None:
+def test_what_could_not_be_read_is_named_and_is_not_a_problem(fleet: Fleet, cli: Cli) -> None:
     unread = {"generation": "Permission denied", "drift": "Permission denied"}
     fleet.answers(FIRST, host(unit("chat"), generation=None, drift=None, root=False, unread=unread))
     outcome = cli("status", "lab.yaml")

@@ -72,7 +72,7 @@ def test_a_recipe_that_is_exported_again_after_its_import_says_the_same(name: st
 
 @pytest.mark.skipif(not files(), reason="the recipes of other people are not here")
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(CORPUS)))
-def test_a_recipe_by_other_hands_means_the_same_after_import_export_and_import(path: Path) -> None:
+def test_a_recipe_by_somebody_else_means_the_same_after_import_export_and_import(path: Path) -> None:
     assert_same(of_fleet(imported(path), "docker-run"))
 
 

@@ -178,7 +178,7 @@ def test_all_that_a_file_says_is_in_the_launch_or_in_a_note(importer: ModuleType
 
 @needs_corpus
 @pytest.mark.parametrize(("importer", "path"), FILES, ids=lambda value: getattr(value, "stem", ""))
-def test_a_note_stands_at_its_line(importer: ModuleType, path: Path) -> None:
+def test_a_note_is_at_its_line(importer: ModuleType, path: Path) -> None:
     lines = path.read_text().split("\n")
     for note in launch(importer, path).notes:
         word = re.split(r"[:\s]", note.what.removeprefix("mods: ").removeprefix("build_args: "))[0]

@@ -94,7 +94,7 @@ def test_prometheus_reads_the_rules_of_every_engine(engine: str, tmp_path: Path)
     assert code == 0, said
 
 
-def test_counters_that_move_at_the_end_of_a_request_are_no_rates() -> None:
+def test_counters_that_move_at_the_end_of_a_request_are_not_rates() -> None:
     """A rate of them is 0 while one long request runs, which would look like a hang."""
     assert "generated_tokens_per_second" not in recording.rules([metrics.of("sglang")])
     assert "generated_tokens_per_second" in recording.rules([metrics.of("vllm")])

@@ -105,7 +105,7 @@ def test_a_group_has_metrics_on_its_leader() -> None:
     assert found["deployments"] == ["192.168.1.12:8001"]
 
 
-def test_exporters_on_all_hosts_are_no_group() -> None:
+def test_exporters_on_all_hosts_are_not_a_group() -> None:
     """The same unit runs on every host, and the hosts still change one after the other."""
     plan = checked(SHORT, allow_unlocked=True).plan
     assert plan is not None

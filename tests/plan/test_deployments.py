@@ -127,7 +127,7 @@ def test_commands_before_the_server_wrap_it_too() -> None:
     assert chat.command.words[:2] == ("vllm", "serve")
 
 
-def test_files_lie_under_the_name_of_their_content() -> None:
+def test_files_are_under_the_name_of_their_content() -> None:
     url = "hf://example/model/parser.py"
     locked = f"{LOCK}files: {{'{url}': {{sha256: '{'a' * 64}'}}}}\n"
     lines = f"container: {{files: {{/opt/p.py: {{url: '{url}'}}, /opt/other.py: {{url: 'file:///srv/o.py'}}}}}}"

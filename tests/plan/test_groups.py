@@ -111,7 +111,7 @@ def test_settings_of_one_host_are_its_own() -> None:
     assert "NCCL_DEBUG" not in nodes["spark-02/big"].command.env
 
 
-def test_a_list_of_one_host_is_no_group() -> None:
+def test_a_list_of_one_host_is_not_a_group() -> None:
     [alone] = containers(PAIR.replace("hosts: [spark-02, spark-01]", "hosts: [spark-02]")).values()
     assert (alone.server.node, alone.network.host) == (None, False)
     assert alone.network.published is not None

@@ -46,7 +46,7 @@ def test_the_inventory_has_the_last_word() -> None:
     assert chat(fleet)["set"]["attention_backend"] == "FLASH_ATTN"
 
 
-def test_an_edit_tells_where_it_comes_from() -> None:
+def test_an_edit_shows_where_it_comes_from() -> None:
     leaves = resolved(guessing("{method: dflash}")).leaves
     assert str(leaves[*PLACE, "set", "attention_backend"][1]) == "speculative dflash"
     assert leaves[*PLACE, "speculative"][1].layer == "inventory, completed from the table of drafters"

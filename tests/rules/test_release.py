@@ -161,12 +161,12 @@ def test_the_nearest_name_is_given_where_another_release_has_the_name_itself() -
         ("per_host: {spark-01: {set: {no_such_flag: 3}}}", "no_such_flag"),
     ],
 )
-def test_the_caret_stands_under_a_wrong_name_or_a_wrong_value(line: str, word: str) -> None:
+def test_the_caret_is_under_a_wrong_name_or_a_wrong_value(line: str, word: str) -> None:
     (finding,) = found(EXACT, line)
     assert shown(finding) == word
 
 
-def test_the_caret_stands_under_the_name_in_the_defaults() -> None:
+def test_the_caret_is_under_the_name_in_the_defaults() -> None:
     text = deployment(f"image: {EXACT}@{ONES}", defaults="{model_store: /srv/models, set: {no_such_flag: 3}}")
     read = resolved(text)
     (finding,) = rules.check(build(read), read, rules=[named("FLG101")])

@@ -174,7 +174,7 @@ def test_services_and_builds_too() -> None:
         "description: the bearer of task-0-and-its-long-name-12345, hf_xxx and sk-short",
     ],
 )
-def test_what_is_no_secret_is_let_through(line: str) -> None:
+def test_what_is_not_a_secret_is_let_through(line: str) -> None:
     assert findings(deployment(line)) == ()
 
 

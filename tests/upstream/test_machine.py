@@ -78,7 +78,7 @@ def spark(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_spark_tells_memory_driver_and_room(facts: ModuleType, spark: Path) -> None:
+def test_a_spark_shows_memory_driver_and_room(facts: ModuleType, spark: Path) -> None:
     found = facts.facts(host(facts, spark, **{"nvidia-smi": SMI}), ["/srv/models"])
     assert found.pop("disks")[0]["path"] == "/srv/models"
     assert found == {

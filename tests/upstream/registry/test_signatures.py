@@ -201,7 +201,7 @@ def test_a_cosign_that_hangs_or_cannot_start_is_told(
     assert signed.asked() == "present, not checked: cosign did not end within 0.1 s"
 
 
-def test_a_web_page_is_no_signature(bench: Bench) -> None:
+def test_a_web_page_is_not_a_signature(bench: Bench) -> None:
     page = Reply(200, {"Content-Type": "text/html"}, b"<html>log in</html>")
     bench.shelf.replies[f"/v2/acme/vllm/manifests/{tag(bench.digest)}.sig"] = [page]
     with pytest.raises(UpstreamError, match="a web page") as caught:
