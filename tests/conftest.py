@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sparkiac.console import run
 from tests import schedule
 from tests.resume import Resume
 
@@ -103,10 +104,24 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 
 
 @pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Return a function that runs `sparkiac …` in this process: fast, and an exception is a failure."""
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(list(arguments))
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return Outcome(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
 def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
     """Return a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
 
-    def run(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
+    def start(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
         done = subprocess.run(
             [sys.executable, "-m", "sparkiac", *arguments],
             cwd=cwd,
@@ -118,4 +133,4 @@ def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    return run
+    return start

@@ -17,10 +17,12 @@ from sparkiac.commands.exits import Exit
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.commands.conftest import Cli
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
 
 PAGES = {path.relative_to(ROOT / "docs").with_suffix("").as_posix(): path for path in (ROOT / "docs").rglob("*.md")}
 
