@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 HOST = "spark-01"
 UNITS = ("sparkiac-qwen36", "sparkiac-agent", "sparkiac-chat")
 """In the order in which they must start."""

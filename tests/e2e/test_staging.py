@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 CHECKOUT = Path(__file__).parents[2]
 STORE = "/srv/models"
 SITE = """
