@@ -91,7 +91,7 @@ def imported(text: str) -> Any:  # noqa: ANN401  an importer's entry
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  plain data
-    """Return lists for tuples, as YAML has them."""
+    """Return data with lists for tuples, as YAML has them."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
