@@ -4,10 +4,14 @@ SYSTEM_PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PURE := $(addprefix tests/,catalog engines exporters fix formats memory plan render resolve source write)
+PURE := $(addprefix tests/,catalog engines exporters fix formats memory plan render resolve source)
+SYSTEM := $(PURE) tests/write
+FUZZ := $(addprefix tests/,importers/test_fuzz.py importers/test_recipes_fuzz.py source/test_properties.py)
+WORKERS := auto
+MARKED := not deep
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-deep test-system lint unit lock clean
+.PHONY: help demo docs quick test test-deep test-system lint unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,19 +42,23 @@ docs: $(INSTALLED) ## build the documentation as a site in site/; a broken link 
 	$(BIN)/python docs/rules.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs site
 
+quick: lint ## lint, types, architecture contracts and the tests of the pure stages: a minute on two cores
+	$(MAKE) unit WORKERS=$$(nproc) TESTS="$(PURE)"
+
 test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
 
-test-system: $(INSTALLED) ## the tests of the pure stages with the system's Python, if that is another version
+test-system: $(INSTALLED) ## the tests of the pure stages and of writing with the system's Python, if that is another version
 	@own=$$($(BIN)/python -V) system=$$($(SYSTEM_PYTHON) -V 2>&1); case $$system in \
 	  "$$own") echo "skipped: $(SYSTEM_PYTHON) is $$own, which runs all tests" ;; \
 	  "Python 3".[0-9].* | "Python 3.10".* | [!P]*) echo "skipped: needs Python 3.11 or newer, $(SYSTEM_PYTHON): $$system" ;; \
-	  *) $(MAKE) unit PYTHON=$(SYSTEM_PYTHON) VENV=.venv/system TESTS="$(PURE)" ;; \
+	  *) $(MAKE) unit PYTHON=$(SYSTEM_PYTHON) VENV=.venv/system TESTS="$(SYSTEM)" ;; \
 	esac
 
-test-deep: $(INSTALLED) ## all tests with the system's Python, every mutant of every rule, a kill before every call, long fuzzing
-	$(MAKE) test-system PURE=tests
-	$(BIN)/python -m pytest -n auto -m deep
-	SPARKIAC_FUZZ=10000 $(BIN)/python -m pytest -n auto tests/importers/test_fuzz.py tests/importers/test_recipes_fuzz.py
+test-deep: lint ## all tests, also the deep ones, long fuzzing, and the system's Python; again, it goes on where it ended
+	$(MAKE) unit RESUME=.deep/own MARKED="deep or not deep"
+	SPARKIAC_FUZZ=10000 $(MAKE) unit RESUME=.deep/fuzz TESTS="$(FUZZ)"
+	$(MAKE) test-system SYSTEM=tests RESUME=.deep/system
+	rm -r .deep
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -63,11 +71,12 @@ lint: $(INSTALLED)
 unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(INSTALLED)
 	# File by file: some tests on real hosts go on where the one before them ended.
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKED)" \
+	  $(if $(RESUME),--resume $(RESUME)) $(TESTS)
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--group dev pyproject.toml --output-file requirements.lock --quiet
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .demo .deep site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sparkiac.console import run
 from tests import schedule
+from tests.resume import Resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,13 +69,16 @@ class Outcome:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that rewrites golden files."""
+    """Add the options that rewrite golden files and resume a run."""
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the diff in Git")
+    parser.addoption("--resume", type=Path, metavar="FILE", help="leave out the tests in FILE, add those that pass")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let tests interrupt what they start, also where a shell started all of them in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if file := config.getoption("resume"):
+        config.pluginmanager.register(Resume(file, config))
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -108,10 +113,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
-    """Give a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Return a function that runs `sparkiac …` in this process: fast, and an exception is a failure."""
 
-    def run(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(list(arguments))
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return Outcome(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
+    """Return a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
+
+    def start(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
         done = subprocess.run(
             [sys.executable, "-m", "sparkiac", *arguments],
             cwd=cwd,
@@ -123,4 +142,4 @@ def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    return run
+    return start

@@ -87,7 +87,7 @@ def examples() -> dict[tuple[str, str], Any]:
 
 
 def documents() -> Iterator[tuple[type[BaseModel], dict[Any, Any]]]:
-    """Give the inventories that ship, blocks of the documentation, golden cases, and platforms and recipes."""
+    """Yield the inventories that ship, blocks of the documentation, golden cases, and platforms and recipes."""
     found = [path.read_text() for path in sorted((ROOT / "inventories").glob("*.yaml"))]
     found += [each.text for page in PAGES for each in blocks(page, "yaml") if each.mark is None]
     reports = sorted((ROOT / "tests/golden").glob("*/report.txt"))
@@ -105,7 +105,7 @@ def read(text: str) -> dict[Any, Any]:
 
 
 def held(model: type[BaseModel], data: dict[str, Any]) -> Iterator[tuple[type[BaseModel], str, Any]]:
-    """Give every key of an inventory that has a value, with the class that has it."""
+    """Yield every key of an inventory that has a value, with the class that has it."""
     hints = typing.get_type_hints(model, include_extras=True)
     for key in (each for each in data if each in hints):
         value, hint = data[key], hints[key]

@@ -156,7 +156,7 @@ def _below(steps: tuple[Step, ...], owner: type[BaseModel], hint: Any) -> Iterat
 
 
 def models(hint: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401  any annotation
-    """Give the models that a value of this type may be."""
+    """Return the models that a value of this type may be."""
     hint, _ = _bare(hint)
     if typing.get_origin(hint) in (Union, types.UnionType):
         return tuple(each for part in typing.get_args(hint) for each in models(part))
@@ -164,7 +164,7 @@ def models(hint: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401  any annot
 
 
 def content(hint: Any) -> tuple[str, Any]:  # noqa: ANN401
-    """Give a key of a mapping and the type of what is in it, or in a list; nothing for a single value."""
+    """Return a key of a mapping and the type of what is in it, or in a list; nothing for a single value."""
     hint, _ = _bare(hint)
     if typing.get_origin(hint) in (Union, types.UnionType):
         parts = [part for part in typing.get_args(hint) if part is not type(None)]
@@ -186,7 +186,7 @@ def _bare(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
 
 
 def values(hint: Any) -> list[Any]:  # noqa: ANN401  any annotation
-    """Give at least two different values of a type, or the only one that there is."""
+    """Return at least two different values of a type, or the only one that there is."""
     hint, constraints = _bare(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
@@ -224,13 +224,13 @@ def _single(hint: Any, constraints: tuple[Any, ...]) -> list[Any]:  # noqa: ANN4
 
 
 def choices(owner: type[BaseModel], name: str, hint: Any) -> list[Any]:  # noqa: ANN401
-    """Give the values to try for a field, two or more where its type has them."""
+    """Return the values to try for a field, two or more where its type has them."""
     fitting = next((FITTING[key] for each in owner.__mro__ if (key := f"{each.__name__}.{name}") in FITTING), None)
     return list(fitting or values(hint))
 
 
 def sample(model: type[BaseModel]) -> dict[str, Any]:
-    """Give a mapping with what a model cannot do without."""
+    """Return a mapping with what a model cannot do without."""
     hints = typing.get_type_hints(model, include_extras=True)
     needed = (name for name, field in model.model_fields.items() if field.is_required())
     return {name: choices(model, name, hints[name])[0] for name in needed} | BESIDE.get(model.__name__, {})

@@ -26,7 +26,7 @@ CONTEXTS: Final = (16384, 32768)
 
 
 def tree() -> dict[str, str]:
-    """Give the digest of each file."""
+    """Return the digest of each file."""
     return {
         path.relative_to(ROOT).as_posix(): sha256(path.read_bytes()).hexdigest()
         for path in sorted(ROOT.rglob("*"))

@@ -63,7 +63,7 @@ class HostileAnswer(NamedTuple):
 
 
 def all_of(valid: Any) -> Iterator[HostileAnswer]:  # noqa: ANN401  any JSON value
-    """Give every hostile answer: each value replaced by each of RAW, and each key left out."""
+    """Yield every hostile answer: each value replaced by each of RAW, and each key left out."""
     yield from (HostileAnswer(valid, (), text) for text in WHOLE)
     for path in paths(valid):
         yield from (HostileAnswer(valid, path, raw) for raw in RAW)
@@ -72,12 +72,12 @@ def all_of(valid: Any) -> Iterator[HostileAnswer]:  # noqa: ANN401  any JSON val
 
 
 def some_of(valid: Any, *, seed: str, count: int) -> list[HostileAnswer]:  # noqa: ANN401
-    """Give some of them, the same ones for a seed."""
+    """Return some of them, the same ones for a seed."""
     return random.Random(seed).sample([*all_of(valid)], count)
 
 
 def paths(value: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401
-    """Give the path of each value in it."""
+    """Yield the path of each value in it."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield (*before, key)
@@ -85,7 +85,7 @@ def paths(value: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[str 
 
 
 def put(value: Any, path: tuple[str | int, ...], new: object, *, leave_out: bool = False) -> Any:  # noqa: ANN401
-    """Give a copy with another value, or none, at a path."""
+    """Return a copy with another value, or none, at a path."""
     made = copy.deepcopy(value)
     inner = made
     for key in path[:-1]:

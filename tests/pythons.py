@@ -14,7 +14,7 @@ KEPT = Path("/var/tmp/sparkiac-pythons")  # noqa: S108  kept between runs
 
 
 def environment(version: str, *packages: str) -> Path:
-    """Give the bin/ of a virtual environment of this Python with these packages; skip where it cannot be had."""
+    """Return the bin/ of a virtual environment of this Python with these packages; skip where it cannot be had."""
     KEPT.mkdir(exist_ok=True)
     folder = KEPT / f"{version}-{hashlib.sha256(repr(sorted(packages)).encode()).hexdigest()[:12]}"
     done = folder / ".done"
@@ -31,7 +31,7 @@ def environment(version: str, *packages: str) -> Path:
 
 
 def interpreter(version: str) -> str:
-    """Give a Python of this version; skip where there is none."""
+    """Return a Python of this version; skip where there is none."""
     found = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), shutil.which(f"python{version}")]
     if found[0] is None:
         pytest.skip(f"needs Python {version}")

@@ -54,7 +54,7 @@ STAGES: Final = {
 
 
 def name(path: Path) -> str:
-    """Give a path as people write it."""
+    """Return a path as people write it."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -63,14 +63,14 @@ def lines(path: Path) -> int:
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Give name and length of every function, docstring included; a command's options stand above it."""
+    """Yield name and length of every function, docstring included; a command's options stand above it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
             yield f"{name(path)}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
 
 
 def runtime(path: Path) -> Iterator[ast.AST]:
-    """Give all nodes of a module that run: what stands under TYPE_CHECKING does not."""
+    """Yield all nodes of a module that run: what stands under TYPE_CHECKING does not."""
     pending: list[ast.AST] = [ast.parse(path.read_text())]
     while pending:
         node = pending.pop()
@@ -81,7 +81,7 @@ def runtime(path: Path) -> Iterator[ast.AST]:
 
 
 def rule_lines(path: Path) -> int:
-    """Give the lines of a rule below its docstring, which is its page."""
+    """Return the lines of a rule below its docstring, which is its page."""
     page = ast.parse(path.read_text()).body[0]
     assert page.end_lineno is not None
     return lines(path) - page.end_lineno
@@ -143,7 +143,7 @@ def test_there_is_no_drawer_for_everything() -> None:
 
 @cache
 def imported(path: Path) -> frozenset[tuple[str, str]]:
-    """Give what a module takes from others at run time, as (module, name)."""
+    """Return what a module takes from others at run time, as (module, name)."""
     taken = [node for node in runtime(path) if isinstance(node, ast.ImportFrom)]
     return frozenset((node.module, alias.name) for node in taken if node.module for alias in node.names)
 

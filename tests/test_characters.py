@@ -21,7 +21,7 @@ OBEYED: Final = {"\x1b", "\x07", "\x9b", "\u202e", "\u200f", "\r"}
 
 
 def report() -> Report:
-    """Give a finding of which every part is hostile."""
+    """Return a finding of which every part is hostile."""
     loc = Loc(f"a{HOSTILE}.yaml", Mark(1, 10, 1, 12), f"é\x1b[2J    x: {HOSTILE}")
     return Report.of([Finding("IMP001", "unreadable", Severity.ERROR, HOSTILE, loc, HOSTILE, HOSTILE)])
 

@@ -163,13 +163,13 @@ def checked(text: str) -> pipeline.Outcome:
 
 
 def findings(text: str) -> set[object]:
-    """Give the findings without lines and columns."""
+    """Return the findings without lines and columns."""
     return {(each.code, each.severity, each.message, each.hint) for each in checked(text).report.findings}
 
 
 @cache
 def files(text: str) -> object:
-    """Give the files of a valid inventory."""
+    """Return the files of a valid inventory."""
     plan = checked(text).plan
     assert plan is not None
     return pipeline.render(plan)
@@ -177,7 +177,7 @@ def files(text: str) -> object:
 
 @cache
 def pins(text: str) -> list[object]:
-    """Give what the lock must hold."""
+    """Return what the lock must hold."""
     found = pipeline.lock_state(file(text), LOCKED).pins
     return [(each.key, each.users, each.source, each.revision, each.files) for each in found]
 

@@ -63,7 +63,7 @@ def limited(seconds: float = SECONDS) -> Iterator[None]:
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
-    """Give the patterns of all modules, and those that are kept as texts."""
+    """Return the patterns of all modules, and those that are kept as texts."""
     found = {}
     for module in pkgutil.walk_packages(sparkiac.__path__, "sparkiac."):
         if not module.name.endswith("__main__"):
@@ -77,7 +77,7 @@ def patterns() -> dict[str, re.Pattern[Any]]:
 
 
 def used() -> dict[str, set[str]]:
-    """Give the methods that are called of a pattern: in its own module, or else of its name in any."""
+    """Return the methods that are called of a pattern: in its own module, or else of its name in any."""
     found = defaultdict(set)
     root = Path(sparkiac.__path__[0])
     for path in root.rglob("*.py"):
@@ -93,14 +93,14 @@ USED: Final = used()
 
 
 def methods(name: str) -> set[str]:
-    """Give the methods by which a pattern is asked."""
+    """Return the methods by which a pattern is asked."""
     if name.startswith("forms."):
         return {"fullmatch"}
     return USED.get(name) or USED.get(name.rpartition(".")[2]) or {"search"}
 
 
 def sample(sequence: Any, groups: dict[int, str]) -> str:  # noqa: ANN401  the parser's own types
-    """Give a short text that a part of a pattern matches, as far as that is easy."""
+    """Return a short text that a part of a pattern matches, as far as that is easy."""
     return "".join(_sample(code, value, groups) for code, value in sequence)
 
 
@@ -120,7 +120,7 @@ def _sample(code: Any, value: Any, groups: dict[int, str]) -> str:  # noqa: ANN4
 
 
 def taken(members: Any) -> list[str]:  # noqa: ANN401
-    """Give the characters of the alphabet that a set takes."""
+    """Return the characters of the alphabet that a set takes."""
     return [each for each in ALPHABET if _takes(members, each)]
 
 
@@ -145,7 +145,7 @@ CATEGORIES: Final = {
 
 
 def repeated(sequence: Any) -> Iterator[str]:  # noqa: ANN401
-    """Give texts that the long repetitions of a pattern take."""
+    """Yield texts that the long repetitions of a pattern take."""
     for code, value in sequence:
         if code in REPEATS:
             if value[1] is codes.MAXREPEAT or value[1] > MANY:
@@ -164,7 +164,7 @@ def repeated(sequence: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def attacks(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Give texts over which a pattern of this form may backtrack."""
+    """Yield texts over which a pattern of this form may backtrack."""
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
     begun = [sample(tree[:length], {}) for length in range(len(tree) + 1)]
     often = dict.fromkeys(each for each in (*repeated(tree), "a", "A_", " ", "\n", *begun) if each)
@@ -183,7 +183,7 @@ def ask(pattern: re.Pattern[Any], method: str, text: Any) -> None:  # noqa: ANN4
 
 
 def is_slow(pattern: re.Pattern[Any], method: str) -> str | None:
-    """Give a text that a pattern is slow with."""
+    """Return a text that a pattern is slow with."""
     for text in attacks(pattern):
         given = text if isinstance(pattern.pattern, str) else text.encode()
         if not (_is_done(pattern, method, given) or _is_done(pattern, method, given)):

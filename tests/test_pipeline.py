@@ -75,7 +75,7 @@ def test_it_is_a_warning_for_a_first_look() -> None:
 
 
 @pytest.mark.parametrize("allow_unlocked", [False, True])
-def test_leave_to_be_unlocked_is_no_leave_for_anything_else(*, allow_unlocked: bool) -> None:
+def test_leave_to_be_unlocked_is_not_leave_for_anything_else(*, allow_unlocked: bool) -> None:
     command = service("command: [vllm, serve, x]").replace("example.org/asr", "vllm/vllm-openai")
     outcome = checked(command, allow_unlocked=allow_unlocked)
     assert [finding.code for finding in outcome.report.findings] == ["ENT001"]

@@ -32,7 +32,7 @@ SHOWN: Final = {
         "tests/source/test_gate.py::test_both_stages_speak_at_once",
         "tests/test_pipeline.py::test_faults_of_the_file_are_shown_together_and_before_those_of_the_rules",
         "tests/bad/test_one_run.py::test_errors_behind_two_stages_are_found",
-        "tests/commands/test_generate.py::test_json_tells_why_nothing_was_written",
+        "tests/commands/test_generate.py::test_json_shows_why_nothing_was_written",
     ),
     (
         "The command of vLLM depends on the image: `vllm serve` is added unless the image's entrypoint already is "

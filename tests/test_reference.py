@@ -37,14 +37,14 @@ class Undescribed(Model):
 
 @cache
 def sections() -> dict[str, str]:
-    """Give heading → text below it."""
+    """Return heading → text below it."""
     parts = re.split(r"^#{2,3} (.*)\n", generator("reference").text(), flags=re.MULTILINE)
     return dict(zip((each.replace("\\", "") for each in parts[1::2]), parts[2::2], strict=True))
 
 
 @cache
 def section(owner: str) -> str:
-    """Give the section of a class."""
+    """Return the section of a class."""
     return sections()[generator("reference").places(SCHEMA)[owner][0]]
 
 

@@ -36,9 +36,14 @@ def check(inventory: Path) -> Checked:
         timeout=600,  # a CPU limit does not end a process that waits
         check=False,
     )
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    found = list(_FINDING.finditer(done.stderr))
+    return read(inventory, done.returncode, done.stdout, done.stderr)
+
+
+def read(inventory: Path, code: int, out: str, err: str) -> Checked:
+    """Read what a check printed."""
+    assert "Traceback" not in err
+    assert out == ""
+    found = list(_FINDING.finditer(err))
     assert {finding["file"] for finding in found} <= {str(inventory)}
     places = [(int(finding[2]), int(finding[3]), finding[5]) for finding in found]
-    return Checked(done.returncode, places, done.stderr)
+    return Checked(code, places, err)

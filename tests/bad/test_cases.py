@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad.running import check
+from sparkiac.console import run
+from tests.bad.running import read
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 _WANTED = re.compile(r"^# (\d+):(\d+) ((?:[A-Z]{3}|MN)[0-9]{3})$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_a_bad_file_is_refused(case: Path) -> None:
+def test_a_bad_file_is_refused(case: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = case.read_text(encoding="utf-8")
     wanted = [(int(found[1]), int(found[2]), found[3]) for found in _WANTED.finditer(text)]
-    checked = check(case)
+    code = run(["check", str(case)])
+    checked = read(case, code, *capsys.readouterr())
     assert text.startswith(f"# exit {checked.code}\n")
     assert checked.findings == wanted
     assert wanted

@@ -94,7 +94,7 @@ def text_of(value: object) -> object:
 
 @pytest.fixture
 def generated(sparkiac: Callable[..., Any], tmp_path: Path) -> Path:
-    """Give the folder of the rendered compose projects."""
+    """Return the folder of the rendered compose projects."""
     (tmp_path / "lab.yaml").write_text(inventory(), encoding="utf-8")
     (tmp_path / "lab.lock.yaml").write_text(pins(inventory()))
     done = sparkiac("generate", "lab.yaml", cwd=tmp_path)

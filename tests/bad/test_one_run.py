@@ -34,7 +34,7 @@ NOT_JUDGED: Final = {
 
 
 def errors(text: str) -> set[tuple[str, str]]:
-    """Give code and message of all errors."""
+    """Return code and message of all errors."""
     findings = checked(text, locked=None, allow_unlocked=True).report.findings
     return {(each.code, each.message) for each in findings if each.severity is Severity.ERROR}
 

@@ -15,7 +15,7 @@ PLAN = (
 
 
 def record(prompt: int, expected: tuple[Expected, ...], *, mode: str = "single") -> BenchRecord:
-    """Give a run that measured 80 tokens/s after a prompt."""
+    """Return a run that measured 80 tokens/s after a prompt."""
     found = RoundRecord(
         seconds=1,
         prompt_tokens=(prompt,),
@@ -33,7 +33,7 @@ def record(prompt: int, expected: tuple[Expected, ...], *, mode: str = "single")
 
 
 def verdicts(of: BenchRecord) -> dict[str, str]:
-    """Give the verdict of each row of the table of expectations."""
+    """Return the verdict of each row of the table of expectations."""
     [table] = [each for each in tables.tables(of) if each.columns[0] == "expected"]
     return {row[0]: row[2] for row in table.rows}
 

@@ -67,7 +67,6 @@ def benchy(rates: tuple[float, ...]) -> str:
 
 
 def test_the_averages_of_vllm_bench_serve() -> None:
-    """(row 9.3)."""
     record = foreign.read(json.dumps(SERVE))
     [point] = record.points
     assert (record.tool, record.subject.model, point.name, point.rate) == (
@@ -89,7 +88,6 @@ def test_the_requests_of_a_detailed_result_are_samples() -> None:
 
 
 def test_the_table_of_llama_benchy() -> None:
-    """(row 9.4)."""
     record = foreign.read(BENCHY)
     assert record.tool == "llama-benchy 0.3.7, latency mode api"
     assert record.subject.model == "deepseek-ai/DeepSeek-V4-Flash"
@@ -107,7 +105,7 @@ def test_tables_of_two_latency_modes_are_told_apart() -> None:
     )
 
 
-def test_v35_the_rate_of_llama_benchy_counts_the_depth() -> None:
+def test_the_rate_of_llama_benchy_counts_the_depth() -> None:
     """Its rate is a mean of ratios, so it differs from the ratio of the means by up to 1.6 %."""
     record = foreign.read(benchy(tuple(row[1] for row in BASELINE)))
     for point in record.points:
@@ -117,8 +115,7 @@ def test_v35_the_rate_of_llama_benchy_counts_the_depth() -> None:
         assert 107 < point.reported["TTFR, ms"] - point.reported["prompt time, ms"] < 124  # v35b: its own latency
 
 
-def test_v34_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
-    """(row 9.7)."""
+def test_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
     before = foreign.read(benchy(tuple(row[1] for row in BASELINE)))
     after = foreign.read(benchy(WITH_CHANGE))
     found = comparison.compare(before, after)
@@ -132,7 +129,6 @@ def test_v34_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
 
 
 def test_the_scores_of_tool_eval_bench() -> None:
-    """(row 9.5)."""
     record = foreign.read(EVAL)
     assert (record.tool, record.mode, record.subject.model) == (
         *("tool-eval-bench 1.8.0", "tools"), "deepseek-ai/DeepSeek-V4-Flash",
@@ -149,7 +145,6 @@ def test_the_scores_of_tool_eval_bench() -> None:
 
 
 def test_the_speculation_table_of_tool_eval_bench() -> None:
-    """(row 9.6)."""
     lines = []
     for kind, depth, alpha, effective, _, tau, waste, draft, ttft, total in SPECULATION:
         shown = f"{depth // 1024}K" if depth else "0"
@@ -171,6 +166,6 @@ def test_the_speculation_table_of_tool_eval_bench() -> None:
         ('{"format": "sparkiac bench 2"}', "format: Input should be 'sparkiac bench 1'"),
     ],
 )
-def test_what_is_no_record(text: str, reason: str) -> None:
+def test_what_is_not_a_record(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
         foreign.read(text)

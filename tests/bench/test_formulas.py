@@ -55,14 +55,14 @@ def test_v22g_tokens_of_a_step() -> None:
     assert step_tokens(3, 0.8) == pytest.approx(2.952)
 
 
-def test_v23_two_tokens_say_little() -> None:
+def test_two_tokens_say_little() -> None:
     """The blog calls this row noisy: 2 tokens in 0.11 s."""
     assert formulas.prefill_speed(58, 0.42) == pytest.approx(140, rel=0.02)
     assert published.effective_speed(2, 0.42, 0.53) == pytest.approx(23, rel=0.25)
 
 
 @pytest.mark.parametrize("row", BLOG, ids=["v24", "v25", "v26", "v27"])
-def test_v24_to_v27_the_blog_counts_the_first_token(row: tuple[int, float, int, float, float, float]) -> None:
+def test_the_blog_counts_the_first_token(row: tuple[int, float, int, float, float, float]) -> None:
     prompt, ttft, tokens, total, prefill, decode = row
     assert formulas.prefill_speed(prompt, ttft) == pytest.approx(prefill, rel=0.002)
     assert published.effective_speed(tokens, ttft, total) == pytest.approx(decode, rel=0.003)
@@ -76,7 +76,7 @@ def test_v27b_ttft_grows_less_than_the_prompt() -> None:
 
 
 @pytest.mark.parametrize(("tokens", "rate", "seconds"), [(5, 23.7, 0.21), (15, 22.7, 0.66)])
-def test_v28_turns_of_a_game(tokens: int, rate: float, seconds: float) -> None:
+def test_turns_of_a_game(tokens: int, rate: float, seconds: float) -> None:
     assert published.effective_speed(tokens, 1.0, 1.0 + seconds) == pytest.approx(rate, rel=0.01)
 
 
@@ -84,7 +84,7 @@ def test_v28b_eager_against_graphs() -> None:
     assert formulas.change(59, 26) == pytest.approx(-0.559, abs=0.0005)
 
 
-def test_v29_and_v30_scores_of_tool_eval_bench() -> None:
+def test_scores_of_tool_eval_bench() -> None:
     assert published.half_up(published.score(28, 30)) == 93
     assert [published.half_up(published.score(points, 6)) for points in (6, 4)] == [100, 67]
     assert published.half_up(published.deployability(93, 42)) == 78
@@ -92,7 +92,7 @@ def test_v29_and_v30_scores_of_tool_eval_bench() -> None:
 
 
 @pytest.mark.parametrize("row", SPECULATION, ids=lambda row: f"{row[0]}-{row[1]}")
-def test_v31_and_v32_speculation_of_tool_eval_bench(
+def test_speculation_of_tool_eval_bench(
     row: tuple[str, int, float, float, float, float, int, float, int, int],
 ) -> None:
     _, _, alpha, effective, streamed, tau, waste, draft, ttft, total = row
@@ -104,7 +104,7 @@ def test_v31_and_v32_speculation_of_tool_eval_bench(
     assert published.draft_speed(effective, alpha / 100, 2) == pytest.approx(draft, rel=0.012)
 
 
-def test_v33_means_of_the_nine_rows() -> None:
+def test_means_of_the_nine_rows() -> None:
     mean = sum(row[2] for row in SPECULATION) / len(SPECULATION)
     assert published.half_up(mean) == 67
     assert published.half_up(formulas.draft_length(mean / 100, 2), 1) == 1.3
@@ -123,7 +123,7 @@ def test_rounding_half_up(value: float, digits: int, rounded: float) -> None:
         *((108, 96, -11.1), (67.0, 64.7, -3.4), (57.6, 56.9, -1.2), (86.1, 88.1, 2.3), (95.3, 96.4, 1.2)),
     ],
 )
-def test_v36_to_v38_changes_of_the_dual_spark_posts(before: float, after: float, percent: float) -> None:
+def test_changes_of_the_dual_spark_posts(before: float, after: float, percent: float) -> None:
     """V38's text says +40 %, which its own table does not show."""
     assert 100 * formulas.change(before, after) == pytest.approx(percent, abs=0.06)
 
@@ -131,7 +131,7 @@ def test_v36_to_v38_changes_of_the_dual_spark_posts(before: float, after: float,
 @pytest.mark.parametrize(
     ("one", "many", "factor"), [(12, 33, 2.75), (10.5, 37.6, 3.58), (6, 92, 15.3), (26, 477, 18.3), (26, 1460, 56.2)]
 )
-def test_v39_and_v40_factors(one: float, many: float, factor: float) -> None:
+def test_factors(one: float, many: float, factor: float) -> None:
     assert formulas.change(one, many) + 1 == pytest.approx(factor, rel=0.005)
 
 

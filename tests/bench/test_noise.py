@@ -65,7 +65,7 @@ def test_quantiles_are_interpolated() -> None:
 
 
 def test_a_comparison_with_and_without_drafts_names_the_drafts_and_finds_their_gain() -> None:
-    """The same prompts with and without speculation (row 6.6): the server is started twice."""
+    """The same prompts with and without speculation: the server is started twice."""
     without, drafting = record(1), record(2, slower=-0.4)
     told = drafting.subject.model_copy(update={"speculative": {"method": "mtp", "num_speculative_tokens": 2}})
     found = comparison.compare(without, drafting.model_copy(update={"subject": told}))

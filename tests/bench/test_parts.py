@@ -65,7 +65,6 @@ def test_prompts_have_the_requested_length_although_words_have_different_numbers
 
 
 def test_the_points_of_each_mode() -> None:
-    """(row 9.2)."""
     assert points.points("single") == (Point("single", 2000, 256),)
     assert [each.prompt_tokens for each in points.points("scenarios")] == [58, 1834, 7234, 1834, 7234]
     assert [each.output_tokens for each in points.points("scenarios")] == [2, 32, 32, 108, 124]
@@ -106,7 +105,7 @@ def test_counters_of_a_page() -> None:
 
 
 def test_speculation_from_counters() -> None:
-    """119 of 200 drafted tokens: the first row of tool-eval-bench's table (row 6.5)."""
+    """119 of 200 drafted tokens: the first row of tool-eval-bench's table."""
     grown = counters.parse(PAGE, "vllm")
     assert grown is not None
     found = counters.speculation(grown)

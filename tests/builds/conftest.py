@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Toy:
-    """Give a repository with one commit."""
+    """Return a repository with one commit."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     return Toy(tmp_path / "toy")
@@ -23,5 +23,5 @@ def toy(tmp_path: Path) -> Toy:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    """Give a place to build in."""
+    """Return a place to build in."""
     return Bench(tmp_path / "bench")

@@ -38,7 +38,7 @@ def rebased(toy: Toy) -> tuple[str, str]:
 
 
 def test_the_commit_and_its_picks_are_what_is_built(toy: Toy, bench: Bench) -> None:
-    """Nothing else of the branch gets in (row 19.1)."""
+    """Nothing else of the branch gets in."""
     toy.branch("work", toy.base)
     first = toy.commit("decode.py", "steady = True\n", subject="steady the decoding")
     second = toy.commit("sched.py", "fair = True\n", subject="schedule fairly")
@@ -55,7 +55,7 @@ def test_the_commit_and_its_picks_are_what_is_built(toy: Toy, bench: Bench) -> N
 
 
 def test_a_pick_says_where_it_comes_from_and_keeps_its_author(toy: Toy, bench: Bench) -> None:
-    """That is what `git cherry-pick -x` is for (row 19.1)."""
+    """That is what `git cherry-pick -x` is for."""
     pick = toy.commit("decode.py", "steady = True\n", subject=SUBJECT)
     toy.commit("later.py", "", subject="later")
     bench.made(source(toy, picks(pick)))
@@ -66,7 +66,7 @@ def test_a_pick_says_where_it_comes_from_and_keeps_its_author(toy: Toy, bench: B
 
 
 def test_the_same_commit_comes_out_anywhere(toy: Toy, bench: Bench) -> None:
-    """Whatever the user's configuration, clock and cache are (row 19.1)."""
+    """Whatever the user's configuration, clock and cache are."""
     pick = toy.commit("decode.py", "steady = True\n", subject=SUBJECT)
     first = bench.made(source(toy, picks(pick)))
     config = bench.folder / "home/.gitconfig"
@@ -88,7 +88,7 @@ def test_a_commit_that_is_gone_ends_the_build(toy: Toy, bench: Bench) -> None:
 
 
 def test_a_pick_that_is_gone_is_found_by_its_subject_and_not_taken(toy: Toy, bench: Bench) -> None:
-    """The script says what it found, for a person to read (row 19.3)."""
+    """The script says what it found, for a person to read."""
     former, present = rebased(toy)
     sentence = bench.refused(source(toy, picks(former, subject=SUBJECT)))
     assert sentence.startswith(f"cannot fetch the commit {former} from {toy.address} (")
@@ -97,7 +97,7 @@ def test_a_pick_that_is_gone_is_found_by_its_subject_and_not_taken(toy: Toy, ben
 
 
 def test_with_leave_the_commit_of_that_subject_is_taken_and_recorded(toy: Toy, bench: Bench) -> None:
-    """The record names the commit that was taken (row 19.3)."""
+    """The record names the commit that was taken."""
     former, present = rebased(toy)
     record = bench.made(source(toy, picks(former, subject=SUBJECT), "allow_subject_match: true"))
     assert record["picked"] == [{"asked": former, "picked": present}]
@@ -106,7 +106,7 @@ def test_with_leave_the_commit_of_that_subject_is_taken_and_recorded(toy: Toy, b
 
 
 def test_two_commits_of_one_subject_are_too_many(toy: Toy, bench: Bench) -> None:
-    """No leave helps there (row 19.3)."""
+    """No leave helps there."""
     former, present = rebased(toy)
     another = toy.commit("decode.py", "steady = False\n", subject=SUBJECT)
     sentence = bench.refused(source(toy, picks(former, subject=SUBJECT), "allow_subject_match: true"))
@@ -114,21 +114,21 @@ def test_two_commits_of_one_subject_are_too_many(toy: Toy, bench: Bench) -> None
 
 
 def test_no_commit_of_that_subject(toy: Toy, bench: Bench) -> None:
-    """A part of a subject is none (row 19.3)."""
+    """A part of a subject is none."""
     former, _ = rebased(toy)
     sentence = bench.refused(source(toy, picks(former, subject="steady the"), "allow_subject_match: true"))
     assert sentence.endswith("; 0 commits of main have the subject 'steady the': none")
 
 
 def test_without_a_subject_nothing_is_looked_for(toy: Toy, bench: Bench) -> None:
-    """The sentence says what would be needed (row 19.3)."""
+    """The sentence says what would be needed."""
     former, _ = rebased(toy)
     sentence = bench.refused(source(toy, picks(former), "allow_subject_match: true"))
     assert sentence.endswith("; set its `subject`, and the branch in `fetch`, to search for it")
 
 
 def test_a_conflict_ends_the_build_and_leaves_no_half_state(toy: Toy, bench: Bench) -> None:
-    """The second run starts as clean as the first (row 19.1)."""
+    """The second run starts as clean as the first."""
     toy.commit("engine.py", "one = 2\n", subject="two")
     clash = toy.commit("engine.py", "one = 3\n", subject="three")
     text = source(toy, picks(clash))
@@ -151,7 +151,7 @@ def test_a_run_that_was_killed_is_cleaned_up_after(toy: Toy, bench: Bench) -> No
 
 
 def test_a_pick_that_the_source_has_already(toy: Toy, bench: Bench) -> None:
-    """Re-applying a fix that is there is no fix: the source says to look before building (row 19.1)."""
+    """Re-applying a fix that is there is no fix: the source says to look before building."""
     toy.branch("work", toy.base)
     pick = toy.commit("decode.py", "steady = True\n", subject=SUBJECT)
     toy.branch("main", toy.base)
@@ -169,7 +169,7 @@ def request(number: int, commit: str, *, repository: str = "", base: str = "") -
 
 
 def test_the_commits_of_a_pull_request_are_picked(toy: Toy, bench: Bench) -> None:
-    """What it merged from elsewhere is not its own (row 19.1)."""
+    """What it merged from elsewhere is not its own."""
     toy.branch("work", toy.base)
     one = toy.commit("a.py", "a = 1\n", subject="a")
     toy.branch("main", toy.base)
@@ -184,7 +184,7 @@ def test_the_commits_of_a_pull_request_are_picked(toy: Toy, bench: Bench) -> Non
 
 
 def test_a_pull_request_to_another_repository_and_where_it_starts(toy: Toy, bench: Bench) -> None:
-    """A fork has other numbers: the pull request is made to upstream (row 19.1)."""
+    """A fork has other numbers: the pull request is made to upstream."""
     upstream = type(toy)(toy.path.with_name("upstream"))
     start = upstream.commit("far.py", "far = 1\n", subject="far ahead of the fork")
     head = upstream.commit("fix.py", "fix = 1\n", subject="fix")
@@ -199,7 +199,7 @@ def test_a_pull_request_to_another_repository_and_where_it_starts(toy: Toy, benc
 
 
 def test_a_pull_request_whose_head_moved_is_refused(toy: Toy, bench: Bench) -> None:
-    """Moved, or not there at all (row 19.1)."""
+    """Moved, or not there at all."""
     reviewed = toy.commit("a.py", "a = 1\n", subject="a")
     head = toy.commit("a.py", "a = 'something else'\n", subject="b")
     toy.head_of_pull_request(7, head)

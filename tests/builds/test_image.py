@@ -36,7 +36,7 @@ def with_program(toy: Toy, text: str = PROGRAM) -> None:
 
 
 def test_the_image_is_built_from_the_rendered_file_and_labelled_with_the_spec(toy: Toy, bench: Bench) -> None:
-    """The record names what ran: image ID and hash of the spec (row 19.5)."""
+    """The record names what ran: image ID and hash of the spec."""
     record = bench.made(source(toy))
     [built, *_] = [words for words in bench.asked() if words[0] == "build"]
     assert f"sparkiac.spec={record['spec']}" in built
@@ -53,7 +53,7 @@ def test_a_build_that_only_adds_packages_needs_no_repository(bench: Bench) -> No
 
 
 def test_arguments_and_environment_reach_docker_word_by_word(toy: Toy, bench: Bench) -> None:
-    """No shell reads them (row 19.2)."""
+    """No shell reads them."""
     hostile = """a "b" 'c' $HOME `id` \\\\ #"""
     written = hostile.replace("'", "''")
     lines = (f"arguments: {{JOBS: 16, FLAGS: '{written}'}}", f"environment: {{TORCH_CUDA_ARCH_LIST: '{written}'}}")
@@ -63,7 +63,7 @@ def test_arguments_and_environment_reach_docker_word_by_word(toy: Toy, bench: Be
 
 
 def test_a_mod_of_the_source_and_one_of_another_repository_are_staged(toy: Toy, bench: Bench) -> None:
-    """A directory with its script, and a file that is the script (row 19.2)."""
+    """A directory with its script, and a file that is the script."""
     toy.commit("mods/fix-cache/run.sh", RUN, subject="mod")
     toy.commit("mods/fix-cache/fix.patch", "patch\n", subject="patch")
     other = type(toy)(toy.path.with_name("other"))
@@ -82,7 +82,7 @@ def test_a_mod_of_the_source_and_one_of_another_repository_are_staged(toy: Toy, 
 
 
 def test_a_mod_that_is_not_there(toy: Toy, bench: Bench) -> None:
-    """A wrong path, a directory without its script, and a commit that nobody has (row 19.2)."""
+    """A wrong path, a directory without its script, and a commit that nobody has."""
     toy.commit("mods/empty/readme", "no script\n", subject="mod")
     assert bench.refused(source(toy, "mods: [{path: mods/none}]")).startswith("there is no mods/none in ")
     assert bench.refused(source(toy, "mods: [{path: mods/empty}]")) == "the mod mods/empty has no run.sh"
@@ -91,7 +91,7 @@ def test_a_mod_that_is_not_there(toy: Toy, bench: Bench) -> None:
 
 
 def test_an_import_that_works_is_tried_in_the_finished_image(toy: Toy, bench: Bench) -> None:
-    """A package that has the name, as nvidia-cutlass-dsl 4.5.0 has (row 19.4)."""
+    """A package that has the name, as nvidia-cutlass-dsl 4.5.0 has."""
     package = bench.folder / "stub/site/cutlass/cute/arch"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("fmin = min\n")
@@ -101,7 +101,7 @@ def test_an_import_that_works_is_tried_in_the_finished_image(toy: Toy, bench: Be
 
 
 def test_an_import_that_fails_leaves_no_record(toy: Toy, bench: Bench) -> None:
-    """A package without the name, as nvidia-cutlass-dsl 4.5.1 is (row 19.4)."""
+    """A package without the name, as nvidia-cutlass-dsl 4.5.1 is."""
     package = bench.folder / "stub/site/cutlass/cute/arch"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -118,7 +118,7 @@ def test_a_build_that_fails_keeps_the_former_record(toy: Toy, bench: Bench) -> N
 
 
 def test_the_repositorys_own_program_builds_and_the_mods_go_on_top(toy: Toy, bench: Bench) -> None:
-    """As eugr/spark-vllm-docker does it (row 19.2)."""
+    """As eugr/spark-vllm-docker does it."""
     with_program(toy)
     record = bench.made(program(toy, "mods: [{path: mods/fix-cache}]"))
     name = f"sparkiac/engine:{record['spec'][7:19]}-program"
@@ -130,7 +130,7 @@ def test_the_repositorys_own_program_builds_and_the_mods_go_on_top(toy: Toy, ben
 
 
 def test_a_program_that_fails_or_makes_no_image(toy: Toy, bench: Bench) -> None:
-    """Its exit code is not all that counts (row 19.2)."""
+    """Its exit code is not all that counts."""
     with_program(toy, "#!/bin/sh\nexit 3\n")
     assert bench.refused(program(toy)) == "make.sh failed; see its output above"
     with_program(toy, "#!/bin/sh\nexit 0\n")
@@ -138,7 +138,7 @@ def test_a_program_that_fails_or_makes_no_image(toy: Toy, bench: Bench) -> None:
 
 
 def test_a_pull_request_that_moves_while_the_program_runs(toy: Toy, bench: Bench) -> None:
-    """The program fetches it by itself: the head is looked at before and after (rows 19.1, 19.2)."""
+    """The program fetches it by itself: the head is looked at before and after."""
     move = f"git -C {toy.path} update-ref refs/pull/41834/head {toy.base}\n"
     with_program(toy, PROGRAM + move)
     head = toy.git("rev-parse", "HEAD")

@@ -15,13 +15,12 @@ SHORT = "is not a full commit: 40 lower-case hex digits, quoted"
 
 
 def faults(*lines: str) -> list[str]:
-    """Give what is wrong with a build of these lines, the first of which is line 10."""
+    """Return what is wrong with a build of these lines, the first of which is line 10."""
     return said(source.load(fleet(*lines).encode(), name="lab.yaml", model=Inventory).findings)
 
 
 @pytest.mark.parametrize("commit", ["edc82b614f51", "main", "v0.19.0", "refs/heads/main", "E" * 40, "1" * 41])
 def test_a_short_commit_or_a_name_is_refused(commit: str) -> None:
-    """(row 19.1)."""
     assert faults(f"commit: '{commit}'") == [f"INV002 10:13 builds.engine.commit: '{commit}' {SHORT}"]
     place = "builds.engine.cherry_picks[0].commit"
     assert faults(*GIVEN, f"cherry_picks: [{{commit: '{commit}'}}]") == [f"INV002 12:29 {place}: '{commit}' {SHORT}"]
@@ -31,7 +30,6 @@ def test_a_short_commit_or_a_name_is_refused(commit: str) -> None:
 
 
 def test_a_branch_is_never_enough() -> None:
-    """(row 19.1)."""
     message = "builds.engine.fetch: a branch or tag changes over time: add the full commit"
     assert faults(GIVEN[0], "fetch: main") == [f"INV002 11:12 {message}"]
     assert faults(*GIVEN, "fetch: codex/ds4-sm120-min-enable") == []
@@ -39,7 +37,6 @@ def test_a_branch_is_never_enough() -> None:
 
 
 def test_a_mod_of_another_repository_needs_its_commit() -> None:
-    """(row 19.2)."""
     message = "builds.engine.mods[0].repository: a repository changes over time: add the full commit of the mod"
     address = "repository: https://example.org/mods.git"
     assert faults(*GIVEN, f"mods: [{{path: a, {address}}}]") == [f"INV002 12:34 {message}"]
@@ -49,20 +46,17 @@ def test_a_mod_of_another_repository_needs_its_commit() -> None:
 
 @pytest.mark.parametrize("path", ["/etc", "../up", "a/../b", "a//b", "-x y", "", "a/"])
 def test_a_mod_is_inside_its_repository(path: str) -> None:
-    """(row 19.2)."""
     assert [fault[:12] for fault in faults(*GIVEN, f"mods: [{{path: '{path}'}}]")] == ["INV002 12:19"]
 
 
 @pytest.mark.parametrize("pin", ["a", "a>=1", "a==1.*", "a==", "a==1; python_version>'3'", "a @ https://x/y", "-r x"])
 def test_a_package_has_one_version(pin: str) -> None:
-    """(row 19.1)."""
     [fault] = faults(*GIVEN, f'pip: ["{pin}"]')
     assert fault.endswith("is not an exact pin such as nvidia-cutlass-dsl[cu13]==4.5.0")
 
 
 @pytest.mark.parametrize("pin", ["nvidia-cutlass-dsl[cu13]==4.5.0", "a[b,c]==1!2.0.post1", "a==1.0+cu132"])
 def test_exact_pins(pin: str) -> None:
-    """(row 19.1)."""
     assert faults(*GIVEN, f'pip: ["{pin}"]') == []
 
 
@@ -94,7 +88,6 @@ def test_a_branch_has_a_name_that_is_one_for_git(ref: str) -> None:
 
 
 def test_a_program_is_told_the_name_of_its_image() -> None:
-    """(row 19.2)."""
     message = "builds.engine.program: one argument must contain {image}, for the name of the built image"
     assert faults(*GIVEN, "program: [make.sh, --rebuild-vllm]") == [f"INV002 12:14 {message}"]
     assert faults(*GIVEN, "program: ['{image}']") == [f"INV002 12:14 {message}"]
@@ -107,7 +100,6 @@ def test_an_unknown_key_has_a_near_one() -> None:
 
 @pytest.mark.parametrize("name", catalog.build_names())
 def test_a_build_of_the_catalog_is_valid_and_says_what_it_asks_for(name: str) -> None:
-    """(rows 19.1, 19.2)."""
     found = catalog.build(name)
     assert found is not None
     assert found.value is not None
@@ -116,7 +108,7 @@ def test_a_build_of_the_catalog_is_valid_and_says_what_it_asks_for(name: str) ->
 
 
 def test_the_shipped_builds_are_those_of_the_source() -> None:
-    """Commits, picks and the pin are printed there: DeepSeek-V4 thread L27-35, L248-254, L354-359 (row 19.1)."""
+    """Commits, picks and the pin are printed there: DeepSeek-V4 thread L27-35, L248-254, L354-359."""
     pinned, node = (catalog.build(name) for name in ("vllm-ds4-pinned", "vllm-node-dsv4"))
     assert pinned is not None
     assert pinned.value is not None

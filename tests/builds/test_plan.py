@@ -33,14 +33,13 @@ def image(text: str, locked: str) -> tuple[str, bool]:
 
 
 def test_a_recorded_image_runs_by_its_id() -> None:
-    """(row 19.5)."""
     text = fleet(*SOURCE)
     assert image(text, recorded(text)) == (TWOS, False)
     assert checked(text, locked=recorded(text)).report.findings == ()
 
 
 def test_an_image_that_nobody_built_is_not_pinned() -> None:
-    """The finding says which script to run (row 19.5)."""
+    """The finding says which script to run."""
     outcome = checked(fleet(*SOURCE), locked=LOCK)
     [finding] = outcome.report.findings
     assert said((finding,)) == ["IMG003 4:33 asr runs engine, which the lock does not pin"]
@@ -65,7 +64,6 @@ def test_an_image_that_nobody_built_is_not_pinned() -> None:
     ],
 )
 def test_whatever_goes_into_an_image_makes_the_recorded_one_stale(change: str) -> None:
-    """(row 19.5)."""
     before, after = fleet(*SOURCE), fleet(*SOURCE, change)
     outcome = checked(after, locked=recorded(before))
     assert said(outcome.report.findings) == ["IMG100 4:33 asr runs engine, built from a former version of its build"]
@@ -75,7 +73,6 @@ def test_whatever_goes_into_an_image_makes_the_recorded_one_stale(change: str) -
 
 
 def test_another_digest_of_the_base_is_another_build_and_another_mirror_is_not() -> None:
-    """(row 19.5)."""
     text = fleet(*SOURCE)
     assert spec(text) != spec(text, locked=LOCK.replace(ONES, TWOS))
     mirrored = text + "registries: {mirrors: {example.org: mirror.lan}}\n"
@@ -132,7 +129,7 @@ def test_a_build_that_lacks_something_is_told_at_whoever_runs_it() -> None:
     [("vllm-ds4-pinned", DS4, "base and no install"), ("vllm-node-dsv4", NODE, "commit and no pull_requests")],
 )
 def test_an_inventory_completes_a_build_of_the_catalog(name: str, completed: str, lacks: str) -> None:
-    """What the source does not say, the inventory must (rows 19.1, 19.2)."""
+    """What the source does not say, the inventory must."""
     text = deployment(f"image: {name}")
     outcome = checked(text)
     assert said(outcome.report.findings) == [f"REF003 10:12 chat uses the build {name}, which has no {lacks}"]
@@ -150,7 +147,7 @@ def _asks(name: str) -> tuple[str, ...]:
 
 
 def test_the_inventorys_keys_hold_over_the_catalogs() -> None:
-    """A value replaces one, null takes one away, and the rest stays (row 19.1)."""
+    """A value replaces one, null takes one away, and the rest stays."""
     text = deployment("image: vllm-ds4-pinned") + f"builds: {{vllm-ds4-pinned: {{{DS4}, check: null, pip: [a==1]}}}}\n"
     [build] = plan(text).builds
     assert build.spec["commit"] == "edc82b614f51f4f9ce16c7010e879571e5c46136"
@@ -159,7 +156,7 @@ def test_the_inventorys_keys_hold_over_the_catalogs() -> None:
 
 
 def test_a_program_takes_no_base() -> None:
-    """It chooses its own (row 19.2)."""
+    """It chooses its own."""
     text = fleet(*SOURCE, "program: [make.sh, '{image}']")
     assert faults(text) == [
         "INV002 8:11 build engine runs a program and cannot have a base",
@@ -174,6 +171,6 @@ def test_a_build_does_not_start_from_a_build() -> None:
         assert faults(fleet(*SOURCE, base=f"base: {base}")) == [message]
 
 
-def test_a_variable_that_is_called_image_is_no_image() -> None:
+def test_a_variable_that_is_called_image_is_not_an_image() -> None:
     text = fleet(*SOURCE).replace("image: engine", f"image: 'example.org/x@{ONES}', env: {{image: engine}}")
     assert plan(text).builds == ()

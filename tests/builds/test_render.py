@@ -19,7 +19,7 @@ SOURCE = ("repository: https://example.org/engine.git", f"commit: '{COMMIT}'")
 
 
 def rendered(text: str) -> dict[str, Artifact]:
-    """Give the files below builds/."""
+    """Return the files below builds/."""
     found = {artifact.path: artifact for artifact in pipeline.render(plan(text))}
     return {path.removeprefix("builds/"): file for path, file in found.items() if path.startswith("builds/")}
 
@@ -49,7 +49,6 @@ def test_the_script_is_the_same_for_every_build() -> None:
 
 
 def test_the_base_is_named_by_its_digest_and_the_checkout_is_installed_in_its_directory() -> None:
-    """(row 19.1)."""
     assert dockerfile(fleet(*SOURCE)) == [
         f"FROM example.org/base@{ONES}",
         "COPY . /opt/sparkiac/source",
@@ -58,13 +57,12 @@ def test_the_base_is_named_by_its_digest_and_the_checkout_is_installed_in_its_di
 
 
 def test_exact_pins_are_installed_after_everything_else() -> None:
-    """An installation that pulls another version in does not have the last word (rows 19.1, 19.4)."""
+    """An installation that pulls another version in does not have the last word."""
     lines = dockerfile(fleet(*SOURCE, "pip: ['nvidia-cutlass-dsl[cu13]==4.5.0']"))
     assert lines[-1] == 'RUN ["python3","-m","pip","install","nvidia-cutlass-dsl[cu13]==4.5.0"]'
 
 
 def test_mods_run_in_their_own_directory() -> None:
-    """(row 19.2)."""
     lines = dockerfile(fleet(*SOURCE, "mods: [{path: mods/a}, {path: mods/b, run: go.sh}]"))
     assert lines[-4:] == [
         "COPY sparkiac-mods/0 /opt/sparkiac/mods/0",
@@ -82,7 +80,6 @@ def test_values_stand_in_no_dockerfile() -> None:
 
 
 def test_a_program_brings_the_image_that_the_mods_go_on() -> None:
-    """(row 19.2)."""
     text = fleet(*SOURCE, "program: [make.sh, '{image}']", "mods: [{path: mods/a}]", base="", install="")
     lines = dockerfile(text)
     assert lines[:3] == ["ARG SPARKIAC_BASE", "FROM ${SPARKIAC_BASE}", "COPY sparkiac-mods/0 /opt/sparkiac/mods/0"]
@@ -96,7 +93,6 @@ def test_words_of_the_installation_stay_words(word: str) -> None:
 
 
 def test_hosts_are_told_which_build_makes_an_image_that_no_registry_has() -> None:
-    """(row 19.5)."""
     text = fleet(*SOURCE)
     [build] = plan(text).builds
     lock = f"version: 1\nimages: {{'example.org/base:1': {{digest: '{ONES}'}}}}\n"

@@ -153,10 +153,10 @@ class Bench:
         return sentence.removeprefix("build: ")
 
     def image(self, name: str) -> dict[str, Any]:
-        """Give what the stand-in keeps of an image."""
+        """Return what the stand-in keeps of an image."""
         return dict(json.loads((self.folder / "stub" / "images.json").read_text())[name])
 
     def asked(self) -> list[list[str]]:
-        """Give all that docker was asked."""
+        """Return all that docker was asked."""
         file = self.folder / "stub" / "asked.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []

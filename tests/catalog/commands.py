@@ -59,7 +59,7 @@ class Command:
         return frozenset(self.facts)
 
     def all_differences(self) -> tuple[Difference, ...]:
-        """Give the standing differences, then this command's own."""
+        """Return the standing differences, then this command's own."""
         standing = tuple(each.of(self.printed) for each in self.standing)
         return (*standing, read_only(self.printed), *self.differences)
 

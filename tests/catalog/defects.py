@@ -72,7 +72,10 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     # dual-Spark post L49, L61: 131072 in the unit, 65,536 in the text
     "D6": (Says(POST, ("set", "max_model_len"), 131072, "the unit is what ran"),),
     # dual-Spark post L101, L12-17: +40 % in the text, -3 to +2 % in the table
-    "D7": (Says(GEMMA, (), {}, "L101"), Held(f"{HERE}test_the_gain_that_the_posts_table_does_not_show_is_no_figure")),
+    "D7": (
+        Says(GEMMA, (), {}, "L101"),
+        Held(f"{HERE}test_the_gain_that_the_posts_table_does_not_show_is_not_a_figure"),
+    ),
     # dual-Spark post L117: dropping the page cache without root
     "D8": (Held("tests/render/test_hosts.py::test_the_unit_of_a_deployment"),),
     # dual-Spark post L23-27: Type=simple waits for no load

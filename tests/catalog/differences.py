@@ -28,7 +28,7 @@ class Standing(NamedTuple):
     """Beginning of a fact that the source must have, or the difference is none."""
 
     def of(self, printed: frozenset[Fact]) -> Difference:
-        """Give the difference from one command."""
+        """Return the difference from one command."""
         if self.only and not matching(printed, (self.only,)):
             return Difference(self.about, frozenset(), frozenset())
         gone = matching(printed, self.gone) - self.new
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def matching(printed: frozenset[Fact], beginnings: tuple[Fact, ...]) -> frozenset[Fact]:
-    """Give the facts that begin so."""
+    """Return the facts that begin so."""
     return frozenset(fact for fact in printed if any(fact[: len(each)] == each for each in beginnings))
 
 

@@ -9,7 +9,7 @@ from sparkiac.resolve import catalogued
 
 
 def found(name: str) -> Any | None:  # noqa: ANN401  a recipe, a variant or a fragment: they have Entry's fields alike
-    """Give an entry, or None if the catalog has none of this name."""
+    """Return an entry, or None if the catalog has none of this name."""
     recipe, _, variant = name.partition("#")
     if name.startswith("fragment "):
         source: Any = catalog.fragment(name.removeprefix("fragment "))
@@ -21,7 +21,7 @@ def found(name: str) -> Any | None:  # noqa: ANN401  a recipe, a variant or a fr
 
 
 def entry(name: str) -> Any:  # noqa: ANN401  as above
-    """Give an entry that must be there."""
+    """Return an entry that must be there."""
     value = found(name)
     assert value is not None, f"the catalog has no {name}"
     return value

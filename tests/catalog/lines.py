@@ -19,7 +19,7 @@ class NestedError(ValueError):
 
 
 def ways(pattern: str) -> float:
-    """Give the number of ways to try a pattern from one start of a line; infinite where a repetition has no end."""
+    """Return the number of ways to try a pattern from one start of a line; infinite where a repetition has no end."""
     return _sequence(_parser.parse(pattern), inside=False)
 
 

@@ -27,7 +27,7 @@ def parser() -> Any:  # noqa: ANN401  vLLM's own
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401
-    """Give a default as JSON has it."""
+    """Return a default as JSON has it."""
     if isinstance(value, enum.Enum):
         return value.value if isinstance(value.value, str | int) else value.name
     return sorted(value) if isinstance(value, set) else {"": type(value).__name__}
@@ -46,7 +46,7 @@ def takes(real: Any, words: list[str]) -> bool:  # noqa: ANN401
 
 
 def classes(names: list[str]) -> dict[str, list[str]]:
-    """Give the keys of vLLM's classes of settings."""
+    """Return the keys of vLLM's classes of settings."""
     found = {}
     for module in [module for name, module in sys.modules.items() if name.startswith("vllm.")]:
         for name in names:

@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
 
 def entries(name: str) -> Iterator[Recipe | Variant]:
-    """Give the recipe of `vendor/name` or `vendor/name#variant`, and its variant."""
+    """Yield the recipe of `vendor/name` or `vendor/name#variant`, and its variant."""
     recipe, _, variant = name.partition("#")
     for found in (catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None):
         if found is not None and found.value is not None:
@@ -131,12 +131,12 @@ def as_yaml(data: dict[str, Any]) -> str:
 
 
 def commit(name: str) -> str:
-    """Give a commit that no other repository here has."""
+    """Return a commit that no other repository here has."""
     return sha256(name)[:40]
 
 
 def sha256(text: str) -> str:
-    """Give 64 digits that no other text here has."""
+    """Return 64 digits that no other text here has."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ RECIPES = catalog.recipe_names()
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_is_valid_and_tells_its_sources(name: str) -> None:
+def test_a_recipe_is_valid_and_names_its_sources(name: str) -> None:
     found = catalog.recipe(name)
     assert found is not None
     assert found.value is not None
@@ -35,7 +35,7 @@ def test_names_are_sorted_and_the_shipped_ones_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", catalog.platform_names())
-def test_a_platform_is_valid_and_tells_its_sources(name: str) -> None:
+def test_a_platform_is_valid_and_names_its_sources(name: str) -> None:
     found = catalog.platform(name)
     assert found is not None
     assert found.value is not None

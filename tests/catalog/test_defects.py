@@ -71,7 +71,7 @@ def test_few_are_only_named() -> None:
 
 
 def test_one_row_of_the_table_does_not_fit_the_other_two() -> None:
-    """D3: the pool grows with the share in a straight line; two of the rows give the third one."""
+    """The pool grows with the share in a straight line; two of the rows give the third one."""
     (high, (most, *_)), _, (low, (least, *_)) = ROWS.items()
     between = least + (most - least) * (0.5 - low) / (high - low)
     tokens = between * GIB / (76.49 * GIB / 4_843_965)
@@ -87,18 +87,18 @@ def test_one_row_of_the_table_does_not_fit_the_other_two() -> None:
 
 
 def test_the_kb_are_kib() -> None:
-    """D4: 76.49 GiB for 4,843,965 tokens are called 16.6 KB each."""
+    """76.49 GiB for 4,843,965 tokens are called 16.6 KB each."""
     token_bytes = 76.49 * GIB / 4_843_965
     assert (round(token_bytes / 1024, 1), round(token_bytes / 1000, 1)) == (16.6, 17.0)
 
 
 def test_the_share_of_the_post_is_one_of_all_memory() -> None:
-    """D5: of the 62 GB that CUDA is said to see, 0.55 would be 34."""
+    """Of the 62 GB that CUDA is said to see, 0.55 would be 34."""
     assert (round(0.55 * 119.6, 1), round(0.55 * 62, 1)) == (65.8, 34.1)
 
 
-def test_the_gain_that_the_posts_table_does_not_show_is_no_figure() -> None:
-    """D7: it stands in a note, beside what contradicts it, and among the measured values of no entry."""
+def test_the_gain_that_the_posts_table_does_not_show_is_not_a_figure() -> None:
+    """It stands in a note, beside what contradicts it, and among the measured values of no entry."""
     measured = [each for found in catalogued.everything() for each in found.entry.measured]
     assert len(measured) > 50
     assert [each for each in measured if "40 %" in each.value or "40%" in each.value] == []

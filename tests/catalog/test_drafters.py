@@ -1,4 +1,4 @@
-"""Drafters: the pairs that the sources name, and no other (row 2.18)."""
+"""Drafters: the pairs that the sources name, and no other."""
 
 from __future__ import annotations
 

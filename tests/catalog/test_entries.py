@@ -116,7 +116,7 @@ def test_the_table_has_every_deployment_of_the_sources_once() -> None:
 
 @pytest.mark.parametrize("name", STATUS)
 def test_an_entry_is_there_with_its_status(name: str) -> None:
-    """The 72 deployments, and the models that are only named (row 2.17)."""
+    """The 72 deployments, and the models that are only named."""
     assert entry(name).status == STATUS[name]
 
 
@@ -156,7 +156,6 @@ def test_what_holds_for_every_recipe_is_said_once() -> None:
     ],
 )
 def test_what_many_requests_at_once_gain_is_on_record(name: str, figures: tuple[str, ...]) -> None:
-    """(row 1.7)."""
     found = catalog.recipe(name)
     assert found is not None
     assert found.value is not None

@@ -253,7 +253,7 @@ def test_a_tree_without_a_parser_is_refused(tree: Path) -> None:
 
 @pytest.fixture
 def fetch() -> ModuleType:
-    """Give fetch.py as a module."""
+    """Return fetch.py as a module."""
     spec = importlib.util.spec_from_file_location("fetch", TOOLS / "fetch.py")
     assert spec is not None
     assert spec.loader is not None

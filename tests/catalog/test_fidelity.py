@@ -26,7 +26,7 @@ VLLM = [name for name in COMMANDS if not name.startswith("aeon-7/")]
 
 @pytest.fixture
 def rendered(tmp_path_factory: pytest.TempPathFactory):  # noqa: ANN201  a function
-    """Give a function that renders an entry's hosts, each entry once."""
+    """Return a function that renders an entry's hosts, each entry once."""
 
     def get(name: str) -> list[Seen]:
         if name not in _KNOWN:
@@ -37,7 +37,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory):  # noqa: ANN201  a funct
 
 
 def unexplained(command: Command, found: frozenset[Fact]) -> list[str]:
-    """Give every fact that only one side has and no difference names, and every one that is named and is none."""
+    """Return every fact that only one side has and no difference names, and every one that is named and is none."""
     differences = command.all_differences()
     gone = {fact for difference in differences for fact in difference.gone}
     new = {fact for difference in differences for fact in difference.new}
@@ -52,12 +52,7 @@ def unexplained(command: Command, found: frozenset[Fact]) -> list[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_runs_is_what_the_source_runs_but_for_named_differences(name: str, rendered) -> None:  # noqa: ANN001
-    """Of two hosts, the one that leads.
-
-    vLLM (row 1.1):
-    (row 2.1) (row 2.2) (row 2.3) (row 2.4) (row 2.5) (row 2.6) (row 2.7) (row 2.8) (row 2.9) (row 2.10) (row 2.11)
-    (row 2.12) (row 2.13) (row 2.14) (row 2.16), and the Docker options of each (row 4.9).
-    """
+    """The words, variables and Docker options of each command; of two hosts, those of the one that leads."""
     assert unexplained(COMMANDS[name], rendered(name)[0].facts) == []
 
 
@@ -81,7 +76,7 @@ def test_what_is_said_once_for_every_recipe_differs_somewhere() -> None:
 
 @pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.hosts > 1])
 def test_the_other_host_of_a_pair_runs_the_same_but_for_its_rank(name: str, rendered) -> None:  # noqa: ANN001
-    """It has a rank and an address of its own, and answers nobody (row 2.16)."""
+    """It has a rank and an address of its own, and answers nobody."""
     leader, worker = (host.facts for host in rendered(name))
     own = {("env", "VLLM_HOST_IP", "192.168.177.12")} | flags(host="192.168.177.12", node_rank=1, headless=True)
     assert worker - leader == own
@@ -113,7 +108,7 @@ def test_all_commands_of_the_sources_are_here() -> None:
 
 @pytest.mark.parametrize("name", VLLM)
 def test_vllm_serve_is_said_once(name: str, rendered) -> None:  # noqa: ANN001
-    """By the image's entrypoint or by the command, whatever the source printed (row 3.1) (row 2.11)."""
+    """By the image's entrypoint or by the command, whatever the source printed."""
     for host in rendered(name):
         first, *rest = host.argv
         words = rest if first == "/opt/nvidia/nvidia_entrypoint.sh" else [first, *rest]
@@ -158,5 +153,5 @@ def replace(file: Path, old: str, new: str) -> None:
 
 
 def test_the_start_step_drops_the_page_cache() -> None:
-    """The printed step that the preflight took over (row 2.14)."""
+    """The printed step that the preflight took over."""
     assert "/proc/sys/vm/drop_caches" in (SCRIPTS / "host/preflight/start.py").read_text()

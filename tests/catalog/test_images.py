@@ -66,7 +66,7 @@ FAMILIES: Final = {
 
 
 def tags() -> dict[str, ImageTag]:
-    """Give every known tag by its whole reference."""
+    """Return every known tag by its whole reference."""
     return {f"{each.repository}:{tag}": known for each in FAMILIES.values() for tag, known in each.tags.items()}
 
 
@@ -84,7 +84,7 @@ def test_the_table_is_whole() -> None:
 
 @pytest.mark.parametrize("reference", IMAGES)
 def test_an_image_of_the_sources_is_known(reference: str) -> None:
-    """Release and style of each image are those of its source (row 3.2)."""
+    """Release and style of each image are those of its source."""
     named = IMAGES[reference]
     family = FAMILIES[named.file]
     assert family.style == named.style
@@ -107,12 +107,12 @@ def test_no_tag_is_known_that_no_source_names() -> None:
 
 
 @pytest.mark.parametrize("reference", sorted(tags()))
-def test_a_tag_tells_its_sources(reference: str) -> None:
+def test_a_tag_names_its_sources(reference: str) -> None:
     assert tags()[reference].sources
 
 
 def test_an_incomplete_reference_says_what_is_missing() -> None:
-    """Two references lost their name in the source: the user must give it (row 3.6)."""
+    """Two references lost their name in the source: the user must give it."""
     assert {file for file, family in FAMILIES.items() if family.incomplete} == INCOMPLETE
     for file in INCOMPLETE:
         family = FAMILIES[file]
@@ -120,7 +120,7 @@ def test_an_incomplete_reference_says_what_is_missing() -> None:
         assert "name the image in the inventory" in (family.incomplete or "")
 
 
-def test_the_source_repositories_are_no_images() -> None:
+def test_the_source_repositories_are_not_images() -> None:
     assert {file for file, family in FAMILIES.items() if family.kind == "repository"} == REPOSITORIES
     assert all(FAMILIES[file].repository is None and not FAMILIES[file].incomplete for file in REPOSITORIES)
 
@@ -131,7 +131,7 @@ def test_each_repository_belongs_to_one_family() -> None:
 
 
 def test_the_tag_that_failed_is_marked() -> None:
-    """The bare gemma4 tag crashes on this machine (row 3.5)."""
+    """The bare gemma4 tag crashes on this machine."""
     failed = {(tag, platform) for tag, known in tags().items() for platform in known.failed_on}
     assert failed == {("vllm/vllm-openai:gemma4", "dgx-spark")}
     assert all(platform in catalog.platform_names() for _, platform in failed)
@@ -167,7 +167,7 @@ def test_the_driver_that_an_image_wants_is_known() -> None:
 
 @pytest.mark.parametrize("name", USABLE)
 def test_the_image_of_a_usable_entry_is_known(name: str) -> None:
-    """It is in the table, pinned or built locally, and may run on the machine that the entry is for (row 3.2)."""
+    """It is in the table, pinned or built locally, and may run on the machine that the entry is for."""
     image = entry(name).image or entry(name.partition("#")[0]).image
     if image is None:
         assert name.startswith("base/"), f"{name} names no image"

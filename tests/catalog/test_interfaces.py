@@ -25,24 +25,24 @@ LARGEST: Final = 120_000
 
 
 def known(version: str) -> Interface:
-    """Give a release that is known."""
+    """Return a release that is known."""
     found = interfaces.interface(version)
     assert found is not None
     return found
 
 
 def taking(option: str) -> tuple[str, ...]:
-    """Give the releases that know a spelling of an option."""
+    """Return the releases that know a spelling of an option."""
     return tuple(version for version in VERSIONS if option in known(version).spellings)
 
 
 def having(registry: str, name: str) -> tuple[str, ...]:
-    """Give the releases whose registry has a name."""
+    """Return the releases whose registry has a name."""
     return tuple(version for version in VERSIONS if name in getattr(known(version), registry))
 
 
 def since(first: str, last: str = NEWEST) -> tuple[str, ...]:
-    """Give the releases from one to another."""
+    """Return the releases from one to another."""
     return VERSIONS[VERSIONS.index(first) : VERSIONS.index(last) + 1]
 
 
@@ -182,7 +182,7 @@ def test_the_nearest_release_is_the_same_or_the_next_lower(version: str, nearest
         ("99.0.1.dev1", (NEWEST,)),
     ],
 )
-def test_a_release_that_is_not_known_lies_between_its_neighbours(version: str, neighbours: tuple[str, ...]) -> None:
+def test_a_release_that_is_not_known_is_between_its_neighbours(version: str, neighbours: tuple[str, ...]) -> None:
     """A development build of 0.19.1 is of the main branch, which became 0.20.0, and 0.21.0 after that.
 
     An image of 2026-07-08 printed 0.23.1rc1.dev961, eight days after 0.24.0 was published.
@@ -208,7 +208,7 @@ def test_a_series_counts_from_its_first_release(found: str, wanted: str, *, olde
     assert (interfaces.release(found) < interfaces.release(wanted)) is older
 
 
-def test_what_is_no_version_has_no_nearest_release() -> None:
+def test_what_is_not_a_version_has_no_nearest_release() -> None:
     with pytest.raises(ValueError, match="not a version: nightly"):
         interfaces.nearest("nightly")
 

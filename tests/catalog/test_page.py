@@ -28,7 +28,6 @@ def test_the_page_names_every_entry_and_every_figure_with_its_source() -> None:
 
 
 def test_the_page_says_what_each_engine_is_for() -> None:
-    """(row 1.5)."""
     page, module = generator("catalog").text(), generator("catalog")
     names = {path.stem for path in (ROOT / "sparkiac/engines/records").glob("*.py")}
     assert {name.replace("-", "_") for name in module.ENGINES} == names - {"__init__"}

@@ -33,7 +33,7 @@ def options(words: list[str]) -> dict[str, object]:
 
 
 def typed(text: str) -> object:
-    """Give the value of an argument; vLLM reads 8G as 8 x 1,024^3."""
+    """Return the value of an argument; vLLM reads 8G as 8 x 1,024^3."""
     if re.fullmatch(r"\d+G", text):
         return int(text[:-1]) << 30
     try:

@@ -76,7 +76,7 @@ def expected(option: OptionSpec, word: str | None) -> bool:
 
 
 def tries(known: Interface) -> list[tuple[OptionSpec, str | None, str]]:
-    """Give every option with every word, every spelling of those without a value, and the command line of each.
+    """Return every option with every word, every spelling of those without a value, and the command line of each.
 
     `--help` does not belong to the serving: it ends the program.
     """
@@ -110,7 +110,7 @@ def real(version: str) -> dict[str, Any]:
 
 @pytest.fixture(params=RELEASES)
 def release(request: pytest.FixtureRequest) -> tuple[Interface, dict[str, Any]]:
-    """Give what the file says and what the release says."""
+    """Return what the file says and what the release says."""
     known = interfaces.interface(request.param)
     assert known is not None
     return known, real(request.param)

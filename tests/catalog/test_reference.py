@@ -32,7 +32,7 @@ FRAGMENTS: Final = catalog.fragment_names()
 
 
 def host(number: int) -> dict[str, Any]:
-    """Give a Spark as it is bought, with its fast link."""
+    """Return a Spark as it is bought, with its fast link."""
     link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": f"192.168.177.{number}/24"}
     return {"address": f"192.168.1.{number}", "fabric": {"links": [link]}}
 
@@ -102,7 +102,7 @@ def test_an_entry_passes_its_own_check_or_the_list_says_that_it_does_not(name: s
 
 
 def rendered(plan: Plan) -> None:
-    """Everything that runs is pinned (row 3.3), on hosts that must be of the images' architecture (row 3.4)."""
+    """Everything that runs is pinned, on hosts that must be of the images' architecture."""
     files = {artifact.path: artifact.content.decode() for artifact in pipeline.render(plan)}
     images = [line for text in files.values() for line in text.splitlines() if line.startswith("    image: ")]
     assert images
@@ -124,7 +124,6 @@ def test_a_superseded_entry_says_why_and_can_be_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_what_is_only_mentioned_is_refused_with_the_nearest_recipe(name: str) -> None:
-    """(row 2.17)."""
     each = ENTRIES[name]
     outcome = checked(as_yaml(inventory(each)), locked=lock(each))
     refused = [finding for finding in outcome.report.findings if finding.code == "REF004"]
@@ -146,7 +145,7 @@ def fragment(name: str) -> Fragment:
 def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) -> None:
     """On a model that has a drafter, so that each method finds its own, and on as many hosts as it is for.
 
-    The profile for sm_121 (row 2.15), the methods of speculation, and the load guard that is gone (row 6.4).
+    The profile for sm_121, the methods of speculation, and the load guard that is gone.
     """
     base, chosen = ENTRIES["base/single-spark"], fragment(name)
     images = [each.image for each in (chosen, *map(fragment, chosen.needs)) if each.image is not None]
@@ -162,7 +161,7 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
 
 
 @pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_an_entry_tells_its_sources(name: str) -> None:
+def test_an_entry_names_its_sources(name: str) -> None:
     entry: Recipe | Variant = ENTRIES[name].entry
     assert entry.sources
     assert (entry.status == "recipe") == (entry.why is None)

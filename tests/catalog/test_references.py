@@ -89,7 +89,7 @@ def test_a_day_is_placed_between_published_releases(day: str, version: str | Non
 
 
 @pytest.mark.parametrize("tag", ["20261399", "20260705-custom", "nightly-2026", "70705"])
-def test_a_tag_that_is_no_day_is_unknown(tag: str) -> None:
+def test_a_tag_that_is_not_a_day_is_unknown(tag: str) -> None:
     assert image(f"ghcr.io/spark-arena/dgx-vllm-eugr-nightly:{tag}", lock=None, mirrors={}).vllm is None
 
 

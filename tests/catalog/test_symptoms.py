@@ -1,4 +1,4 @@
-"""Symptoms: each runtime fact of the sources has one, and each pattern finds its own lines and no others (row 21.1)."""
+"""Symptoms: each runtime fact of the sources has one, and each pattern finds its own lines and no others."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ every_pattern = pytest.mark.parametrize("code", PATTERNS)
 
 
 def finds(code: str, lines: list[str]) -> list[str]:
-    """Give the lines that a pattern finds."""
+    """Return the lines that a pattern finds."""
     return [line for line in lines if re.search(PATTERNS[code], line)]
 
 
 def texts(value: object) -> Iterator[str]:
-    """Give all texts of a symptom, whatever they stand in."""
+    """Yield all texts of a symptom, whatever they stand in."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

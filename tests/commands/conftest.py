@@ -1,4 +1,4 @@
-"""The command line in this process, in a folder of its own: fast, and an exception is a failure."""
+"""Folders, hosts and a catalog for the command line in this process."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog
-from sparkiac.console import run
 from tests.commands import fleet, small
-from tests.conftest import Outcome
 from tests.plan.fleets import LOCK, deployment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-
-    Cli = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -32,20 +28,6 @@ def lab(folder: Path) -> Path:
     (folder / "lab.yaml").write_text(deployment())
     (folder / "lab.lock.yaml").write_text(LOCK)
     return folder
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Give a function that runs `sparkiac …` here."""
-
-    def call(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        return Outcome(code, said.out, said.err)
-
-    return call
 
 
 @pytest.fixture

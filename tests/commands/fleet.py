@@ -14,12 +14,13 @@ import pytest
 from sparkiac import assets
 from sparkiac.console import finish, run
 from sparkiac.render import playbooks
+from tests.ansible_python import interpreter
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, deployment
 
 HOSTS: Final = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
 INVENTORY: Final = deployment(host=HOSTS)
-LOCAL: Final = ("--connection=local", "-e", f"ansible_python_interpreter={sys.executable}")
+LOCAL: Final = ("--connection=local", "-e", f"ansible_python_interpreter={interpreter()}")
 """Options with which Ansible takes this machine for each host."""
 TASK: Final = (
     "- name: Do it\n  ansible.builtin.command: {argv: [sh, -c, '. $STUB/$0.sh', \"{{ inventory_hostname }}.%s\"]}\n"

@@ -118,7 +118,7 @@ def test_strict_and_profile_are_passed_on(runner: Path) -> None:
         ({"inventory": "$(touch owned)"}, "does not exist"),
     ],
 )
-def test_2_for_inputs_that_are_wrong(runner: Path, inputs: dict[str, str], says: str) -> None:
+def test_exit_2_for_inputs_that_are_wrong(runner: Path, inputs: dict[str, str], says: str) -> None:
     outcome = checked(runner, **inputs)
     assert outcome.code == 2
     assert says in outcome.text

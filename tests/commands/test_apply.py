@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.commands.exits import Exit
+from tests.ansible_python import interpreter
 from tests.commands import fleet
 from tests.commands.fleet import LEASE, LOCAL, RESTART, SAME
 from tests.conftest import ROOT
@@ -114,7 +115,7 @@ def test_with_json_the_result_is_one_document(root: Path, cli: Cli) -> None:
     assert (outcome.code, found["applied"]["code"], found["applied"]["outcomes"]) == (0, 0, {"spark-01": "done"})
 
 
-def test_1_for_errors_in_the_inventory(folder: Path, cli: Cli) -> None:
+def test_exit_1_for_errors_in_the_inventory(folder: Path, cli: Cli) -> None:
     refused = service("command: [vllm, serve, x]").replace("example.org/asr", "vllm/vllm-openai")
     (folder / "lab.yaml").write_text(refused)
     outcome = cli("apply", "lab.yaml", "--yes")
@@ -122,7 +123,7 @@ def test_1_for_errors_in_the_inventory(folder: Path, cli: Cli) -> None:
     assert "error ENT001" in outcome.err
 
 
-def test_1_for_a_host_that_went_back(root: Path, cli: Cli) -> None:
+def test_exit_1_for_a_host_that_went_back(root: Path, cli: Cli) -> None:
     """The other hosts are unchanged, the reason is printed without the user's secret, and the log is kept."""
     for host in ("spark-01", "spark-02"):
         fleet.looks(root, host, RESTART)
@@ -142,7 +143,7 @@ def test_1_for_a_host_that_went_back(root: Path, cli: Cli) -> None:
     assert [path.stat().st_mode & 0o077 for path in (log.parent,)] == [0]
 
 
-def test_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None:
+def test_exit_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None:
     fleet.answers(root, "spark-02", "look", "echo 'docker: not found' >&2; exit 1")
     outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
     assert outcome.code == 1
@@ -164,7 +165,7 @@ def test_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None:
         (["--yes", "--", "-l"], "-l after -- needs a value"),
     ],
 )
-def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli("apply", "lab.yaml", *arguments)
     assert outcome.code == 2
     assert says in outcome.text
@@ -172,7 +173,7 @@ def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_2_for_options_that_ansible_refuses(cli: Cli) -> None:
+def test_exit_2_for_options_that_ansible_refuses(cli: Cli) -> None:
     outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL, "-e", "@none.yml")
     assert outcome.code == 2
     assert "none.yml" in outcome.out.replace("\n", "")
@@ -181,7 +182,7 @@ def test_2_for_options_that_ansible_refuses(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_2_without_ansible(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_2_without_ansible(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", "/nowhere/python3")
     outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
@@ -190,7 +191,7 @@ def test_2_without_ansible(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert logs() == []
 
 
-def test_3_for_files_that_are_out_of_date(root: Path, cli: Cli) -> None:
+def test_exit_3_for_files_that_are_out_of_date(root: Path, cli: Cli) -> None:
     fleet.answers(root, "spark-01", "look", "touch $STUB/asked")
     text = fleet.INVENTORY.replace("port: 8001", "port: 8002")
     Path("lab.yaml").write_text(text)
@@ -202,7 +203,7 @@ def test_3_for_files_that_are_out_of_date(root: Path, cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_3_for_a_file_that_was_edited(cli: Cli) -> None:
+def test_exit_3_for_a_file_that_was_edited(cli: Cli) -> None:
     with Path("generated/lab/site.yml").open("a") as file:
         file.write("# mine\n")
     outcome = cli("apply", "lab.yaml", "--yes", "--format", "json")
@@ -212,7 +213,7 @@ def test_3_for_a_file_that_was_edited(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_4_for_a_lock_that_is_missing_or_an_example(cli: Cli) -> None:
+def test_exit_4_for_a_lock_that_is_missing_or_an_example(cli: Cli) -> None:
     lock = Path("lab.lock.yaml")
     text = lock.read_text()
     lock.write_text(text + "example: true\n")
@@ -225,7 +226,7 @@ def test_4_for_a_lock_that_is_missing_or_an_example(cli: Cli) -> None:
     assert "lab.lock.yaml does not exist: run sparkiac lock lab.yaml and sparkiac generate lab.yaml" in outcome.err
 
 
-def test_5_for_a_host_that_another_apply_changes(root: Path, cli: Cli) -> None:
+def test_exit_5_for_a_host_that_another_apply_changes(root: Path, cli: Cli) -> None:
     fleet.looks(root, "spark-01", RESTART | {"lease": LEASE})
     outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
     assert outcome.code == 5
@@ -250,7 +251,7 @@ def test_a_lease_of_a_process_that_has_ended(root: Path, cli: Cli) -> None:
     assert f"takes over: {said} " in " ".join(outcome.out.split())
 
 
-def test_1_for_a_server_that_does_not_work_although_nothing_differs(root: Path, cli: Cli) -> None:
+def test_exit_1_for_a_server_that_does_not_work_although_nothing_differs(root: Path, cli: Cli) -> None:
     fault = "sparkiac-chat: /health: HTTP 503"
     fleet.looks(root, "spark-02", SAME | {"faults": [fault]})
     for words in (["--yes"], ["--check"]):
@@ -264,7 +265,7 @@ def test_1_for_a_server_that_does_not_work_although_nothing_differs(root: Path, 
     assert [host["faults"] for host in found["hosts"]] == [[], [fault]]
 
 
-def test_6_for_a_host_that_does_not_respond(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_6_for_a_host_that_does_not_respond(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of the generated ansible.cfg are used: pipelining, so that this ssh needs no sftp."""
     fleet.looks(root, "spark-01", RESTART)
     ssh = root / "ssh"
@@ -284,7 +285,7 @@ def test_6_for_a_host_that_does_not_respond(root: Path, cli: Cli, monkeypatch: p
 def test_files_of_variables_are_found_from_here(root: Path, cli: Cli) -> None:
     """A relative path in an option is one of the current directory, and a file named with @ goes to both runs."""
     fleet.looks(root, "spark-01", RESTART)
-    Path("vars.yml").write_text(f"ansible_connection: local\nansible_python_interpreter: {sys.executable}\n")
+    Path("vars.yml").write_text(f"ansible_connection: local\nansible_python_interpreter: {interpreter()}\n")
     assert cli("apply", "lab.yaml", "--yes", "--", "-e", "@vars.yml").code == 0
 
 
@@ -303,7 +304,7 @@ def started(root: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_130_when_interrupted_while_it_applies(root: Path) -> None:
+def test_exit_130_when_interrupted_while_it_applies(root: Path) -> None:
     """Ansible ends, too, and what will happen on the hosts is printed."""
     fleet.looks(root, "spark-01", RESTART)
     fleet.answers(root, "spark-01", "services", "echo $$ >$STUB/began; exec sleep 60")

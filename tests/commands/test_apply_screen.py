@@ -62,7 +62,7 @@ def on_terminal(
 
 @pytest.fixture
 def root(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of what two hosts answer; the fleet in tmp_path is generated, and spark-01 differs."""
+    """Return the folder of what two hosts answer; the fleet in tmp_path is generated, and spark-01 differs."""
     made = tmp_path_factory.mktemp("hosts")
     fleet.make(made)
     fleet.write(tmp_path)

@@ -101,7 +101,6 @@ def measured(cli: Cli, *arguments: str, code: int = 0) -> BenchRecord:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("thinking", [(), ("--thinking", "on"), ("--thinking", "off")])
 def test_single(cli: Cli, server: str, thinking: tuple[str, ...]) -> None:
-    """(row 9.1)."""
     record = measured(cli, "--url", server, "single", *QUICK, *thinking)
     [point] = record.points
     assert (record.mode, record.subject.model, record.subject.max_model_len) == ("single", "m", 4096)

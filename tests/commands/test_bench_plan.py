@@ -38,7 +38,7 @@ class Slow(Handler):
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
-    """Give the generation that the host says it runs; the test may change it."""
+    """Return the generation that the host says it runs; the test may change it."""
     found: list[str | None] = [None]
     monkeypatch.setattr(
         "sparkiac.bench.target.host_facts",
@@ -80,7 +80,7 @@ def planned(cli: Cli) -> str:
 
 
 def _has_what_was_measured(record: dict[str, Any]) -> None:
-    """Image, commit, options and command of the lock and the plan are in the record of a bench (row 9.8)."""
+    """Image, commit, options and command of the lock and the plan are in the record of a bench."""
     subject = record["subject"]
     assert subject["digest"] == f"sha256:{'1' * 64}"
     assert subject["commits"] == {subject["weights"]: COMMIT}

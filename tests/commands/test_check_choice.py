@@ -52,7 +52,7 @@ def _rules(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
 
 
 def told(outcome: Outcome) -> list[str]:
-    """Give the codes that were printed."""
+    """Return the codes that were printed."""
     return [line.split()[2] for line in outcome.err.splitlines() if " is-" in line]
 
 
@@ -141,7 +141,7 @@ def test_faults_of_the_file_are_shown_whatever_is_asked_for(cli: Cli, folder: Pa
         (["--profile", "strict", "--select", "AAA"], "--select and --profile exclude each other; remove --profile"),
     ],
 )
-def test_2_for_words_that_choose_nothing(cli: Cli, options: list[str], says: str) -> None:
+def test_exit_2_for_words_that_choose_nothing(cli: Cli, options: list[str], says: str) -> None:
     outcome = cli("check", "lab.yaml", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err

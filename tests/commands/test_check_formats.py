@@ -47,7 +47,7 @@ def finding(file: str = "lab.yaml", message: str = "wrong", *, end_line: int = 3
 
 
 def run(report: Report | Outcome) -> dict[str, Any]:
-    """Give the one run of a log that is valid."""
+    """Return the one run of a log that is valid."""
     log = sarif.log(report, file="lab.yaml") if isinstance(report, Report) else json.loads(report.out)
     assert list(Draft4Validator(SCHEMA).iter_errors(log)) == []
     [found] = log["runs"]
@@ -80,7 +80,7 @@ def test_sarif_says_what_json_says(cli: Cli, folder: Path, text: str) -> None:
 
 
 def seen(result: dict[str, Any], rules_of: list[dict[str, Any]]) -> tuple[Any, ...]:
-    """Give what a result says, in the order of KEYS, and its hint."""
+    """Return what a result says, in the order of KEYS, and its hint."""
     rule = rules_of[result["ruleIndex"]]
     assert rule["id"] == result["ruleId"]
     [location] = result["locations"]

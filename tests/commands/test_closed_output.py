@@ -56,7 +56,7 @@ def inventories(lab: Path) -> Path:
 
 @pytest.fixture
 def unread() -> Iterator[int]:
-    """Give the writing end of a pipe that nobody reads any more."""
+    """Yield the writing end of a pipe that nobody reads any more."""
     reader, writer = os.pipe()
     os.close(reader)
     yield writer
@@ -80,7 +80,7 @@ def test_the_other_stream_goes_on(unread: int) -> None:
 
 
 @pytest.mark.usefixtures("lab")
-def test_6_for_a_pipe_that_is_no_output(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_6_for_a_pipe_that_is_not_an_output(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 

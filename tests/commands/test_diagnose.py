@@ -101,7 +101,6 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def test_a_healthy_log_is_0_with_what_was_chosen(cli: Cli) -> None:
-    """(row 8.4)."""
     outcome = cli("diagnose", str(ROOT / "tests/catalog/healthy.log"))
     assert outcome.code == 0
     assert "No problem found." in outcome.out
@@ -152,7 +151,7 @@ def test_a_change_that_another_layer_hides_is_refused_with_the_reason(cli: Cli) 
     assert found["diff"] == ""
 
 
-def test_the_figures_of_the_log_stand_beside_those_of_the_plan(cli: Cli) -> None:
+def test_the_figures_of_the_log_are_beside_those_of_the_plan(cli: Cli) -> None:
     memory = (ROOT / "tests/catalog/healthy.log").read_text()
     outcome = cli("diagnose", logged(START + memory), "--inventory", "lab.yaml")
     assert "Plan and log, qwen36 on spark-01" in outcome.out
@@ -212,14 +211,14 @@ def test_standard_input_is_read_and_terminal_controls_and_secrets_are_not_printe
         (["start.log", "--inventory", "lab.yaml", "--bisect", "out"], "--bisect needs --inventory and --deployment"),
     ],
 )
-def test_2_for_wrong_words(cli: Cli, words: list[str], says: str) -> None:
+def test_exit_2_for_wrong_words(cli: Cli, words: list[str], says: str) -> None:
     logged(START)
     outcome = cli("diagnose", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err
 
 
-def test_2_with_the_findings_of_an_inventory_that_does_not_load(cli: Cli) -> None:
+def test_exit_2_with_the_findings_of_an_inventory_that_does_not_load(cli: Cli) -> None:
     Path("lab.yaml").write_text(INVENTORY.replace("port:", "prot:"))
     outcome = cli("diagnose", logged(START), "--inventory", "lab.yaml")
     assert outcome.code == 2
@@ -236,7 +235,6 @@ def test_the_deployment_is_that_with_the_model_of_the_log(cli: Cli) -> None:
 
 
 def test_bisect_writes_valid_configurations_in_the_order_of_the_guide(cli: Cli, lab: Path) -> None:
-    """(row 21.2)."""
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
     assert (outcome.code, outcome.out) == (0, "")
     steps = sorted(path.stem for path in Path("narrow").glob("*.diff"))
@@ -334,7 +332,9 @@ def test_bisect_is_for_vllm(cli: Cli) -> None:
     assert (outcome.code, "does not run vLLM" in outcome.err) == (2, True)
 
 
-def test_5_and_nothing_written_if_the_inventory_changes_meanwhile(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_5_and_nothing_written_if_the_inventory_changes_meanwhile(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def changed(found: Sequence[Occurrence], context: Context) -> Proposal:
         Path("lab.yaml").write_text(INVENTORY + "# changed\n")
         return propose(found, context)

@@ -92,7 +92,6 @@ def test_the_journals_of_all_ranks_are_read_and_the_first_error_of_any_is_the_ca
 
 
 def test_the_kernel_log_is_read_too(cli: Cli, stub: Path) -> None:
-    """(row 8.7)."""
     host(
         stub,
         "192.168.1.12",
@@ -121,7 +120,7 @@ def test_a_host_that_does_not_respond_is_named_and_the_others_are_read(cli: Cli,
     assert "MEM021" in outcome.out
 
 
-def test_6_if_no_host_responds_or_has_a_journal(cli: Cli, stub: Path) -> None:
+def test_exit_6_if_no_host_responds_or_has_a_journal(cli: Cli, stub: Path) -> None:
     host(stub, "192.168.1.12")
     outcome = diagnose(cli)
     assert (outcome.code, outcome.out) == (6, "")

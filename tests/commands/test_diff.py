@@ -26,7 +26,7 @@ THREES: Final = "sha256:" + "4" * 64
 
 @pytest.fixture
 def put(folder: Path) -> Callable[..., None]:
-    """Give a function that writes old.yaml and new.yaml with their locks."""
+    """Return a function that writes old.yaml and new.yaml with their locks."""
 
     def write(old: str, new: str, *, old_lock: str = LOCK, new_lock: str = LOCK) -> None:
         for name, text, lock in (("old", old, old_lock), ("new", new, new_lock)):

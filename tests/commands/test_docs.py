@@ -17,10 +17,12 @@ from sparkiac.commands.exits import Exit
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.commands.conftest import Cli
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
 
 PAGES = {path.relative_to(ROOT / "docs").with_suffix("").as_posix(): path for path in (ROOT / "docs").rglob("*.md")}
 
@@ -42,7 +44,7 @@ def test_without_a_terminal_a_page_is_its_markdown(cli: Cli, page: str) -> None:
 @pytest.mark.parametrize(
     ("page", "nearest"), [("aply", "'apply'"), ("Monitoring", "'monitoring'"), ("lock.md", "'lock'"), ("", "'")]
 )
-def test_2_for_an_unknown_page_with_the_nearest_one(cli: Cli, page: str, nearest: str) -> None:
+def test_exit_2_for_an_unknown_page_with_the_nearest_one(cli: Cli, page: str, nearest: str) -> None:
     outcome = cli("docs", page)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"unknown page '{page}'; " in outcome.err
@@ -109,7 +111,7 @@ def test_the_manual_page_is_ascii_with_macros_of_man_alone(cli: Cli) -> None:
     assert set(re.findall(r"\\.", page)) <= {"\\f", "\\-", "\\e", "\\&", "\\["}
 
 
-def test_2_for_the_manual_page_of_a_page(cli: Cli) -> None:
+def test_exit_2_for_the_manual_page_of_a_page(cli: Cli) -> None:
     outcome = cli("docs", "apply", "--man")
     assert (outcome.code, outcome.out) == (2, "")
     assert "--man prints the manual page; remove PAGE" in outcome.err

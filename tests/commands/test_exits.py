@@ -32,16 +32,16 @@ REFUSED = service("command: [vllm, serve, x]").replace("example.org/asr", "vllm/
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("command", READERS)
-def test_0_when_all_is_well(cli: Cli, command: str) -> None:
+def test_exit_0_when_all_is_well(cli: Cli, command: str) -> None:
     assert cli(command, "lab.yaml").code == 0
 
 
-def test_0_for_help_and_version(cli: Cli) -> None:
+def test_exit_0_for_help_and_version(cli: Cli) -> None:
     assert cli("--help").code == cli("-h").code == cli("--version").code == cli("schema").code == 0
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_1_for_what_a_rule_refuses(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_1_for_what_a_rule_refuses(cli: Cli, folder: Path, command: str) -> None:
     (folder / "lab.yaml").write_text(REFUSED)
     outcome = cli(command, "lab.yaml")
     assert outcome.code == 1
@@ -62,7 +62,7 @@ def test_1_for_what_a_rule_refuses(cli: Cli, folder: Path, command: str) -> None
         (deployment("set: null"), "lab.yaml:10:5: error REF003"),
     ],
 )
-def test_2_for_an_inventory_that_is_wrong(cli: Cli, folder: Path, command: str, text: str, says: str) -> None:
+def test_exit_2_for_an_inventory_that_is_wrong(cli: Cli, folder: Path, command: str, text: str, says: str) -> None:
     (folder / "lab.yaml").write_text(text)
     outcome = cli(command, "lab.yaml")
     assert outcome.code == 2
@@ -71,13 +71,13 @@ def test_2_for_an_inventory_that_is_wrong(cli: Cli, folder: Path, command: str, 
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_2_for_bytes_that_are_no_text(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_2_for_bytes_that_are_not_text(cli: Cli, folder: Path, command: str) -> None:
     (folder / "lab.yaml").write_bytes(b"name: \xff\n")
     assert cli(command, "lab.yaml").code == 2
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_2_for_a_lock_that_is_wrong(cli: Cli, lab: Path, command: str) -> None:
+def test_exit_2_for_a_lock_that_is_wrong(cli: Cli, lab: Path, command: str) -> None:
     (lab / "lab.lock.yaml").write_text("version: 2\nimages: {}\n")
     outcome = cli(command, "lab.yaml")
     assert outcome.code == 2
@@ -85,7 +85,7 @@ def test_2_for_a_lock_that_is_wrong(cli: Cli, lab: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_2_for_what_is_no_inventory_file(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_2_for_what_is_not_an_inventory_file(cli: Cli, folder: Path, command: str) -> None:
     (folder / "folder").mkdir()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind("door")
@@ -97,14 +97,14 @@ def test_2_for_what_is_no_inventory_file(cli: Cli, folder: Path, command: str) -
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("command", READERS)
-def test_2_for_a_lock_in_the_place_of_its_inventory(cli: Cli, command: str) -> None:
+def test_exit_2_for_a_lock_in_the_place_of_its_inventory(cli: Cli, command: str) -> None:
     outcome = cli(command, "lab.lock.yaml")
     assert outcome.code == 2
     assert outcome.err.endswith("Error: lab.lock.yaml is a lock; name its inventory, lab.yaml\n")
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_2_for_a_name_that_cannot_be_printed(cli: Cli, folder: Path, command: str) -> None:
+def test_exit_2_for_a_name_that_cannot_be_printed(cli: Cli, folder: Path, command: str) -> None:
     for name in (os.fsdecode(b"\xff.yaml"), "a\nb.yaml"):
         (folder / name).write_text(service())
         outcome = cli(command, name)
@@ -113,7 +113,7 @@ def test_2_for_a_name_that_cannot_be_printed(cli: Cli, folder: Path, command: st
 
 
 @pytest.mark.usefixtures("lab")
-def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
+def test_exit_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
     assert cli("generate", "lab.yaml", "--output", os.fsdecode(b"\xff")).code == 2
 
 
@@ -132,7 +132,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["apply", "lab.yaml", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )
-def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli(*arguments)
     assert outcome.code == 2
     assert says in outcome.err
@@ -140,14 +140,14 @@ def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("option", ["--check", "--diff"])
-def test_3_for_a_tree_that_is_not_up_to_date(cli: Cli, option: str) -> None:
+def test_exit_3_for_a_tree_that_is_not_up_to_date(cli: Cli, option: str) -> None:
     assert cli("generate", "lab.yaml", option).code == 3
     assert cli("generate", "lab.yaml").code == 0
     assert cli("generate", "lab.yaml", option).code == 0
 
 
 @pytest.mark.parametrize("options", [[], ["--check"], ["--diff"]])
-def test_3_for_a_file_that_was_changed_by_hand(cli: Cli, lab: Path, options: list[str]) -> None:
+def test_exit_3_for_a_file_that_was_changed_by_hand(cli: Cli, lab: Path, options: list[str]) -> None:
     cli("generate", "lab.yaml")
     (lab / "generated/lab/PLAN.md").write_text("mine")
     outcome = cli("generate", "lab.yaml", *options)
@@ -156,7 +156,7 @@ def test_3_for_a_file_that_was_changed_by_hand(cli: Cli, lab: Path, options: lis
     assert (lab / "generated/lab/PLAN.md").read_text() == "mine"
 
 
-def test_3_for_a_target_that_is_not_sparkiacs(cli: Cli, lab: Path) -> None:
+def test_exit_3_for_a_target_that_is_not_sparkiacs(cli: Cli, lab: Path) -> None:
     (lab / "mine").mkdir()
     (lab / "mine/notes").touch()
     outcome = cli("generate", "lab.yaml", "--output", "mine")
@@ -165,7 +165,7 @@ def test_3_for_a_target_that_is_not_sparkiacs(cli: Cli, lab: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--check"], ["--diff"], ["--force"]])
-def test_4_for_a_lock_that_is_missing(cli: Cli, lab: Path, options: list[str]) -> None:
+def test_exit_4_for_a_lock_that_is_missing(cli: Cli, lab: Path, options: list[str]) -> None:
     (lab / "lab.lock.yaml").unlink()
     outcome = cli("generate", "lab.yaml", *options)
     assert outcome.code == 4
@@ -173,7 +173,7 @@ def test_4_for_a_lock_that_is_missing(cli: Cli, lab: Path, options: list[str]) -
     assert "lab.lock.yaml does not exist: run sparkiac lock lab.yaml; --allow-unlocked" in outcome.err
 
 
-def test_4_for_a_lock_that_lacks_an_image(cli: Cli, lab: Path) -> None:
+def test_exit_4_for_a_lock_that_lacks_an_image(cli: Cli, lab: Path) -> None:
     (lab / "lab.lock.yaml").write_text("version: 1\nimages: {}\n")
     outcome = cli("generate", "lab.yaml")
     assert outcome.code == 4
@@ -191,7 +191,7 @@ def test_without_a_lock_check_is_1_and_plan_0(cli: Cli, lab: Path) -> None:
     assert cli("plan", "lab.yaml").code == 0
 
 
-def test_5_for_another_run_that_is_writing(cli: Cli, lab: Path) -> None:
+def test_exit_5_for_another_run_that_is_writing(cli: Cli, lab: Path) -> None:
     (lab / "generated").mkdir()
     staging = TargetPaths.of(Path("generated/lab")).new
     staging.mkdir()
@@ -207,7 +207,7 @@ def test_5_for_another_run_that_is_writing(cli: Cli, lab: Path) -> None:
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_6_for_a_file_that_cannot_be_read(cli: Cli, command: str) -> None:
+def test_exit_6_for_a_file_that_cannot_be_read(cli: Cli, command: str) -> None:
     """The kernel refuses to read this one at its start, even to root."""
     outcome = cli(command, "/proc/self/mem")
     assert outcome.code == 6
@@ -215,7 +215,7 @@ def test_6_for_a_file_that_cannot_be_read(cli: Cli, command: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["file", "file/below", "link"])
-def test_6_for_an_output_that_cannot_be_written(cli: Cli, lab: Path, target: str) -> None:
+def test_exit_6_for_an_output_that_cannot_be_written(cli: Cli, lab: Path, target: str) -> None:
     (lab / "file").write_text("mine")
     (lab / "link").symlink_to("elsewhere")
     before = everything(lab)
@@ -225,7 +225,7 @@ def test_6_for_an_output_that_cannot_be_written(cli: Cli, lab: Path, target: str
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("command", READERS)
-def test_130_when_interrupted(cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_exit_130_when_interrupted(cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -267,7 +267,7 @@ def test_the_shell_sees_the_same_codes(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_tells_every_option(cli: Cli, command: str) -> None:
+def test_help_shows_every_option(cli: Cli, command: str) -> None:
     outcome = cli(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"Usage: sparkiac {command}" in outcome.out
@@ -293,7 +293,7 @@ def test_a_lock_beside_the_inventory_is_read_and_no_other(cli: Cli, folder: Path
     assert cli("generate", "inventories/lab.yml").code == 0
 
 
-def test_6_when_there_is_no_room_for_what_is_printed(folder: Path) -> None:
+def test_exit_6_when_there_is_no_room_for_what_is_printed(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "sparkiac", "schema"], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False

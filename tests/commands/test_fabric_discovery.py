@@ -200,7 +200,9 @@ def test_lldp_frames_name_the_other_end_where_nobody_answers_a_ping(
 
 
 @pytest.mark.parametrize("told", ["", "{}", '{"lldp": [{}]}', '{"lldp": [{"interface": [{"name": "enp1s0f1np1"}]}]}'])
-def test_unexpected_output_of_lldpd_is_no_neighbour(cli: Cli, sparks: list[Spark], tmp_path: Path, told: str) -> None:
+def test_unexpected_output_of_lldpd_is_not_a_neighbour(
+    cli: Cli, sparks: list[Spark], tmp_path: Path, told: str
+) -> None:
     one, *_ = sparks
     one.plug(1, "192.168.177.11/24", one, 1)
     (one.root / "bin/lldpcli").write_text(f"#!/bin/sh\necho '{told}'\n")

@@ -126,7 +126,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def test_json_tells_what_changed(cli: Cli, lab: Path) -> None:
+def test_json_shows_what_changed(cli: Cli, lab: Path) -> None:
     first = as_json(cli("generate", "lab.yaml", "--format", "json"))
     assert (first["output"], first["findings"]) == ("generated/lab", [])
     assert "PLAN.md" in first["created"]
@@ -139,7 +139,7 @@ def test_json_tells_what_changed(cli: Cli, lab: Path) -> None:
     assert "hosts/spark-01/etc/sparkiac/chat/compose.yaml" in as_json(stale)["removed"]
 
 
-def test_json_tells_why_nothing_was_written(cli: Cli, lab: Path) -> None:
+def test_json_shows_why_nothing_was_written(cli: Cli, lab: Path) -> None:
     cli("generate", "lab.yaml")
     (lab / "generated/lab/PLAN.md").write_text("mine")
     outcome = cli("generate", "lab.yaml", "--format", "json")
@@ -167,7 +167,7 @@ def test_findings_are_shown_even_when_the_writer_refuses(cli: Cli, lab: Path) ->
         ("", 2, "YML004"),
     ],
 )
-def test_json_tells_findings(cli: Cli, lab: Path, text: str, code: int, rule: str) -> None:
+def test_json_shows_findings(cli: Cli, lab: Path, text: str, code: int, rule: str) -> None:
     (lab / "lab.yaml").write_text(text)
     outcome = cli("generate", "lab.yaml", "--format", "json")
     assert (outcome.code, outcome.err) == (code, "")

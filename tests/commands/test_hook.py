@@ -41,7 +41,7 @@ def changed(folder: Path) -> Path:
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    """Give a function that calls the hook with the words that pre-commit passes; it gives exit code and messages."""
+    """Return a function that calls the hook with the words that pre-commit passes; it gives exit code and messages."""
 
     def run(*words: str) -> tuple[int, str]:
         return hook.check(list(words)), capsys.readouterr().err

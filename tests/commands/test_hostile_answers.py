@@ -57,7 +57,7 @@ CHAT: Final = {"choices": [{"message": MESSAGE}]}
 
 
 def ports(mac: str, peer: str, addresses: Sequence[str]) -> dict[str, Any]:
-    """Give what a host with one cable reports."""
+    """Return what a host with one cable reports."""
     first = {
         "interface": "enp1s0f0np0",
         "hca": "rocep1s0f0",

@@ -52,7 +52,7 @@ ACME = [
 
 
 def lines(outcome: Outcome) -> list[str]:
-    """Give the printed lines of a command that ended well."""
+    """Return the printed lines of a command that ended well."""
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out.splitlines()
 
@@ -132,7 +132,7 @@ def test_json(cli: Cli) -> None:
         (["images", "list", "more"], "unexpected extra argument"),
     ],
 )
-def test_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err

@@ -224,7 +224,7 @@ def test_from_a_command_line_the_whole_way_goes_with_a_real_registry(
     holds_what_its_readme_says(made)
 
 
-def test_a_host_that_was_asked_stands_there_with_what_it_said(
+def test_a_host_that_was_asked_is_shown_with_what_it_said(
     folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ssh is a stand-in that runs the real program on this machine; tests/e2e/test_init.py has a real one."""

@@ -90,7 +90,7 @@ def recorded(folder: Path) -> StartRecord:
     return StartRecord.model_validate_json(path.read_bytes())
 
 
-def test_what_was_measured_stands_beside_what_was_worked_out(cli: Cli) -> None:
+def test_what_was_measured_is_beside_what_was_worked_out(cli: Cli) -> None:
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert (outcome.code, outcome.err) == (0, "")
     rows = [line.split("  ") for line in outcome.out.splitlines()]
@@ -180,7 +180,7 @@ def test_a_page_of_metrics_is_added_to_the_record_of_the_log(cli: Cli, folder: P
     assert record.source.grade == "metrics"
 
 
-def test_another_page_is_no_record(cli: Cli, folder: Path) -> None:
+def test_another_page_is_not_a_record(cli: Cli, folder: Path) -> None:
     (folder / "metrics").write_text("up 1\n")
     outcome = cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics")
     assert (outcome.code, outcome.out) == (1, "")

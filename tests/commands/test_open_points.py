@@ -41,7 +41,7 @@ def test_a_draft_for_several_hosts_is_checked_as_a_whole(folder: Path, cli: Cli)
     assert "0 lost, 2 to fill in" in outcome.err
 
 
-def test_open_points_are_no_losses(folder: Path, cli: Cli) -> None:
+def test_open_points_are_not_losses(folder: Path, cli: Cli) -> None:
     (folder / "big.sh").write_text(GROUP.replace(" --no-such-flag", ""))
     assert cli("import", "big.sh", "--output", "draft.yaml").code == 0
     assert len(lines(cli("check", "draft.yaml"), "OPN001")) == 4
@@ -99,5 +99,5 @@ def test_what_a_file_leaves_open_is_told_and_to_be_filled_in(
         ("enp1s0f1np1", False),
     ],
 )
-def test_a_placeholder_is_no_real_value(value: str, is_one: bool) -> None:  # noqa: FBT001  a parameter
+def test_a_placeholder_is_not_a_real_value(value: str, is_one: bool) -> None:  # noqa: FBT001  a parameter
     assert placeholders.is_placeholder(value) is is_one

@@ -33,7 +33,7 @@ ASR: Final = (
 
 @pytest.fixture
 def written(folder: Path) -> Callable[[str], None]:
-    """Give a function that writes the inventory of this folder."""
+    """Return a function that writes the inventory of this folder."""
     (folder / "lab.lock.yaml").write_text(LOCK)
     return lambda text: (folder / "lab.yaml").write_text(text) and None
 
@@ -74,7 +74,7 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
     assert "[3] SM121 reference L17: use at most 0.90 of the memory" in notes
 
 
-def test_what_is_not_known_is_no_free_memory(cli: Cli, written: Callable[[str], None]) -> None:
+def test_what_is_not_known_is_not_free_memory(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 8", ""))
     out = cli("plan", "lab.yaml").out
     assert re.search(r"░\?+\n", out)
@@ -112,7 +112,7 @@ def test_a_stream_of_another_encoding_still_gets_its_bars(folder: Path, written:
 
 
 def host(cli: Cli) -> dict[str, Any]:
-    """Give the memory of the one host as JSON."""
+    """Return the memory of the one host as JSON."""
     found: dict[str, Any] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]
     assert not {"budget", "proofs"} & set(found)
     memory: dict[str, Any] = found["memory"]
@@ -146,7 +146,7 @@ def test_json_keys_do_not_change_with_the_fields_of_the_plan(cli: Cli, written: 
     assert (container["links"], container["command"]["prelude"], container["server"]["cautions"]) == ([], [], [])
 
 
-def test_json_says_unknown_with_what_lacks(cli: Cli, written: Callable[[str], None]) -> None:
+def test_json_says_unknown_with_what_is_missing(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 8", ""))
     memory = host(cli)
     assert memory["headroom_bytes"] == {"unknown": ["asr"]}
@@ -190,7 +190,7 @@ def test_there_is_no_page_of_a_bad_inventory(cli: Cli, written: Callable[[str], 
     assert "error INV" in outcome.err
 
 
-def test_an_explanation_is_no_page(cli: Cli, written: Callable[[str], None]) -> None:
+def test_an_explanation_is_not_a_page(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment())
     outcome = cli("plan", "lab.yaml", "--explain", "name", "--format", "html")
     assert outcome.code == 2

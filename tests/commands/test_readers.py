@@ -131,7 +131,7 @@ def test_plan_gives_json(cli: Cli, lab: Path) -> None:
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  any YAML value
-    """Give lists for tuples, as JSON has them."""
+    """Return data with lists for tuples, as JSON has them."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(inner) for inner in value] if isinstance(value, tuple) else value

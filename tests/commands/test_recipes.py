@@ -29,7 +29,7 @@ WIDTHS = (60, 80, 120)
 
 
 def lines(outcome: Outcome) -> list[str]:
-    """Give the printed lines of a command that ended well."""
+    """Return the printed lines of a command that ended well."""
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out.splitlines()
 
@@ -44,7 +44,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def found(outcome: Outcome) -> list[str]:
-    """Give the names of a search, each with those of its variants that match."""
+    """Return the names of a search, each with those of its variants that match."""
     return [name for each in as_json(outcome)["recipes"] for name in (each["name"], *each["variants"])]
 
 
@@ -212,7 +212,7 @@ def test_a_variant_is_shown_merged_with_the_layer_of_each_value(cli: Cli) -> Non
 
 
 @pytest.mark.usefixtures("small_catalog")
-def test_a_page_tells_figures_corrections_and_what_is_not_known_with_their_sources(cli: Cli) -> None:
+def test_a_page_shows_figures_corrections_and_what_is_not_known_with_their_sources(cli: Cli) -> None:
     text = cli("recipes", "show", "acme/small").out
     for words in (
         "decode  50 tok/s  Guide L3\n",
@@ -237,7 +237,7 @@ def test_a_group_says_what_each_machine_gets_for_itself(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("small_catalog")
-def test_json_tells_file_and_line_of_each_value(cli: Cli) -> None:
+def test_json_shows_file_and_line_of_each_value(cli: Cli) -> None:
     entry = as_json(cli("recipes", "show", "acme/small#long", "--format", "json"))["entry"]
     settings = {".".join(each["path"]): each for each in entry["settings"]}
     assert settings["set.max_model_len"] == {
@@ -275,7 +275,6 @@ def test_json_tells_file_and_line_of_each_value(cli: Cli) -> None:
     ],
 )
 def test_search(cli: Cli, options: list[str], names: list[str]) -> None:
-    """(row 1.6)."""
     assert found(cli("recipes", "search", *options, "--format", "json")) == names
 
 
@@ -364,7 +363,7 @@ def test_three_on_one_machine_leave_no_place_for_a_large_one(cli: Cli) -> None:
         (["recipes", "list", "more"], "unexpected extra argument"),
     ],
 )
-def test_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_what_is_wrong_with_the_nearest_name(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err
@@ -450,7 +449,7 @@ def test_colour_only_on_a_terminal_that_wants_it(folder: Path) -> None:
         assert b"\x1b[3" not in printed_on_terminal(*show, cwd=folder, env=env)
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(folder: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_a_fault(folder: Path) -> None:
     script = '"$0" -m sparkiac recipes list --all | head -n 1; echo "${PIPESTATUS[0]}"'
     done = subprocess.run(
         ["bash", "-c", script, sys.executable], cwd=folder, capture_output=True, text=True, check=False
@@ -465,6 +464,6 @@ def test_a_pipe_gets_neither_colour_nor_blanks_at_the_ends(sparkiac: Callable[..
     assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
-def test_words_of_the_catalog_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_of_the_catalog_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.show([Text("[bold]a[/bold]"), terminal.bullets(["[red]:smile:"]), terminal.Verbatim("[b]c")])
     assert capsys.readouterr().out == "[bold]a[/bold]\n  - [red]:smile:\n[b]c\n"

@@ -129,7 +129,7 @@ def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
         (["lits"], "unknown command 'lits'; did you mean 'list'?"),
     ],
 )
-def test_2_for_wrong_words(cli: Cli, arguments: list[str], says: str) -> None:
+def test_exit_2_for_wrong_words(cli: Cli, arguments: list[str], says: str) -> None:
     outcome = cli("rules", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err

@@ -191,7 +191,7 @@ def test_what_others_can_access_is_refused(fleet: Path, cli: Cli, place: str, mo
 
 
 @pytest.mark.parametrize("value", ["1", "true", "null", '["a"]', r'"a\u0000b"', r'"\ud800"'])
-def test_a_value_that_is_no_text_is_refused_by_its_name(fleet: Path, cli: Cli, value: str) -> None:
+def test_a_value_that_is_not_text_is_refused_by_its_name(fleet: Path, cli: Cli, value: str) -> None:
     text = f'{{"sparkiac_secrets": {{"vllm_key": "hunter22", "chat_sessions": {value}}}}}'
     store(fleet, text)
     outcome = cli("secrets", "new", "lab.yaml")

@@ -32,7 +32,7 @@ SOURCE: Final = re.compile(r"  # github\.com/[\w.-]+/[\w.-]+(?: at [0-9a-f]{8})?
 
 
 def pins(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the entries of a shipped lock."""
+    """Yield the entries of a shipped lock."""
     lock = yaml.safe_load((ROOT / f"inventories/{name}.lock.yaml").read_text())
     assert lock.keys() == {"version", "images", "models"}
     for section in ("images", "models"):

@@ -126,7 +126,7 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
         ({"asked": False, "health": "unhealthy x", "group": True}, "unhealthy: x"),
     ],
 )
-def test_1_for_a_unit_that_is_not_ready(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:
+def test_exit_1_for_a_unit_that_is_not_ready(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:
     fleet.answers(FIRST, host(unit("chat", **values)))
     assert as_json(cli) == (1, [f"spark-01 unhealthy: {said}"])
 
@@ -142,7 +142,7 @@ def test_a_unit_that_gave_up_is_shown_with_the_command_that_starts_it(fleet: Fle
     assert as_json(cli) == (1, ["spark-01 unhealthy: stopped"])
 
 
-def test_1_for_a_unit_that_the_host_does_not_have(fleet: Fleet, cli: Cli) -> None:
+def test_exit_1_for_a_unit_that_the_host_does_not_have(fleet: Fleet, cli: Cli) -> None:
     for units in ([], [unit("chat", loaded="not-found", active="inactive")]):
         fleet.answers(FIRST, host(*units))
         assert as_json(cli) == (1, ["spark-01 unhealthy: the host does not have this unit"])
@@ -179,7 +179,7 @@ def test_a_rank_without_a_server_runs(fleet: Fleet, cli: Cli) -> None:
         ({"generation": {"current": None, "committed": None, "pending": None}}, "no generation is installed"),
     ],
 )  # fmt: skip
-def test_3_for_drift_and_another_generation(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:
+def test_exit_3_for_drift_and_another_generation(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:
     fleet.answers(FIRST, host(unit("chat"), **values))
     code, found = as_json(cli)
     assert (code, found[0]) == (3, f"spark-01 drift: {said}")
@@ -192,7 +192,7 @@ UNPINNABLE: Final = (
 )
 
 
-def test_0_with_a_warning_for_memory_that_cannot_be_pinned(fleet: Fleet, cli: Cli) -> None:
+def test_exit_0_with_a_warning_for_memory_that_cannot_be_pinned(fleet: Fleet, cli: Cli) -> None:
     facts = host(unit("chat"))
     facts["machine"] |= {"kernel": "7.0.0-1019-nvidia", "unpinnable": UNPINNABLE}
     fleet.answers(FIRST, facts)
@@ -207,7 +207,7 @@ def test_0_with_a_warning_for_memory_that_cannot_be_pinned(fleet: Fleet, cli: Cl
     assert found["hosts"][0]["machine"]["kernel"] == "7.0.0-1019-nvidia"
 
 
-def test_1_for_memory_that_a_group_cannot_register(fleet: Fleet, cli: Cli, folder: Path) -> None:
+def test_exit_1_for_memory_that_a_group_cannot_register(fleet: Fleet, cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(PAIR.replace("name: pair", "name: lab"))
     facts = host(unit("big", group=True))
     facts["machine"] |= {"unpinnable": UNPINNABLE}
@@ -217,7 +217,7 @@ def test_1_for_memory_that_a_group_cannot_register(fleet: Fleet, cli: Cli, folde
     assert "big cannot register memory for RDMA." in " ".join(cli("status", "lab.yaml").out.split())
 
 
-def test_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:
+def test_exit_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:
     fleet.answers(FIRST, host(unit("chat", fault="x"), drift={"sysctls": ["vm.swappiness"]}))
     assert as_json(cli) == (
         1,
@@ -251,7 +251,7 @@ def test_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:
         ("sh: python3: not found\n", 127, "the status program ended with exit status 127: sh: python3: not found"),
     ],
 )  # fmt: skip
-def test_1_for_a_host_that_cannot_be_read(fleet: Fleet, cli: Cli, errors: str, code: int, said: str) -> None:
+def test_exit_1_for_a_host_that_cannot_be_read(fleet: Fleet, cli: Cli, errors: str, code: int, said: str) -> None:
     """The other host is shown all the same."""
     fleet.fails(SECOND, errors, code=code)
     assert as_json(cli) == (1, [f"spark-02 unhealthy: {said}"])
@@ -346,7 +346,7 @@ def test_a_former_wrong_answer_is_a_note(fleet: Fleet, cli: Cli) -> None:
     assert "  spark-01  chat: last wrong answer 2 h 0 min ago: null answer\n" in outcome.out
 
 
-def test_what_could_not_be_read_is_named_and_is_no_problem(fleet: Fleet, cli: Cli) -> None:
+def test_what_could_not_be_read_is_named_and_is_not_a_problem(fleet: Fleet, cli: Cli) -> None:
     unread = {"generation": "Permission denied", "drift": "Permission denied"}
     fleet.answers(FIRST, host(unit("chat"), generation=None, drift=None, root=False, unread=unread))
     outcome = cli("status", "lab.yaml")
@@ -394,14 +394,14 @@ def test_100_hosts(fleet: Fleet, cli: Cli, folder: Path) -> None:
         (["--format", "xml"], "'xml' is not one of"),
     ],
 )
-def test_2_for_wrong_options(fleet: Fleet, cli: Cli, words: list[str], said: str) -> None:
+def test_exit_2_for_wrong_options(fleet: Fleet, cli: Cli, words: list[str], said: str) -> None:
     outcome = cli("status", "lab.yaml", *words)
     assert outcome.code == 2
     assert said in outcome.text
     assert not (fleet.folder / "asked").exists()
 
 
-def test_2_for_an_inventory_that_is_not_valid(fleet: Fleet, cli: Cli, folder: Path) -> None:
+def test_exit_2_for_an_inventory_that_is_not_valid(fleet: Fleet, cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text("name: lab\nhosts: {spark-01: {adress: 192.168.1.11}}\n")
     outcome = cli("status", "lab.yaml")
     assert outcome.code == 2

@@ -20,7 +20,7 @@ def files_of(host: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def analyze():  # noqa: ANN201  a function of the bed's
-    """Give systemd 257's own `systemd-analyze`, which runs in the test bed's root; skipped where that is missing."""
+    """Return systemd 257's own `systemd-analyze`, which runs in the test bed's root; skipped where that is missing."""
     from tests.e2e.bed import rootfs  # noqa: PLC0415  root and Debian's tools are needed for it
     from tests.e2e.bed.bed import requirements  # noqa: PLC0415
 

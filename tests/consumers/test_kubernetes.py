@@ -86,7 +86,7 @@ Source: kubernetes-sigs/lws, api/leaderworkerset/v1/leaderworkerset_types.go. It
 
 
 def plan_of(inventory: Path) -> Plan:
-    """Give the plan of an inventory with its lock, to which the records of builds are added."""
+    """Return the plan of an inventory with its lock, to which the records of builds are added."""
     file = inventory.with_suffix(".lock.yaml")
     lock = file.read_bytes() if file.is_file() else b"version: 1\nimages: {}\n"
     plan = planned(inventory, lock)
@@ -104,13 +104,13 @@ def planned(inventory: Path, lock: bytes) -> Plan:
 
 @pytest.fixture(scope="module", params=[*SHIPPED, *GOLDEN], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """Give the plan of an inventory."""
+    """Return the plan of an inventory."""
     return plan_of(request.param)
 
 
 @pytest.fixture(scope="module")
 def artifacts(plan: Plan) -> tuple[Artifact, ...]:
-    """Give its files for Kubernetes."""
+    """Return its files for Kubernetes."""
     return pipeline.render_kubernetes(plan).artifacts
 
 
@@ -178,7 +178,7 @@ def test_no_object_has_the_value_of_a_secret_and_every_pod_names_the_key(plan: P
 
 @pytest.fixture(scope="module")
 def composed(plan: Plan) -> dict[tuple[str, str], dict[str, Any]]:
-    """Give the compose services: host and name → service."""
+    """Return the compose services: host and name → service."""
     found = ((each.path.split("/"), each.content) for each in pipeline.render(plan))
     return {
         (path[1], path[-2]): yaml.safe_load(text.replace(b"$$", b"$"))["services"]["server"]

@@ -47,7 +47,7 @@ def rendered(name: str) -> tuple[Artifact, ...]:
 
 @pytest.fixture(scope="module", params=FOUND)
 def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder that holds the whole rendered tree of one shipped inventory."""
+    """Return a folder that holds the whole rendered tree of one shipped inventory."""
     folder: Path = tmp_path_factory.mktemp(request.param)
     for artifact in rendered(request.param):
         path = folder / artifact.path
@@ -90,7 +90,7 @@ def test_ansible_lint_has_nothing_to_say(tree: Path, tmp_path: Path) -> None:
 
 
 def units(tree: Path) -> dict[str, bytes]:
-    """Give every file that systemd would see, by its path on the host."""
+    """Return every file that systemd would see, by its path on the host."""
     return {
         "/" + path.relative_to(host).as_posix(): path.read_bytes()
         for host in (*sorted(tree.glob("hosts/*")), tree / "playbooks/roles/programs/files")

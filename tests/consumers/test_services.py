@@ -41,7 +41,7 @@ def test_compose_reads_every_project(project: Path, tmp_path: Path) -> None:
 
 
 def host() -> dict[str, bytes]:
-    """Give every file of the agent's host, and the program that its user installed."""
+    """Return every file of the agent's host, and the program that its user installed."""
     files = {"/" + path.relative_to(AGENT).as_posix(): path.read_bytes() for path in AGENT.rglob("*") if path.is_file()}
     scripts = {f"/{each.path}": each.content for each in playbooks.on_every_host()}
     return files | scripts | {PROGRAM: b"#!/bin/sh\n", "/etc/passwd": USERS.encode()}
@@ -59,7 +59,7 @@ def test_the_agents_unit_is_not_exposed_more_than_it_must(analyze) -> None:  # n
 
 
 def line(key: str) -> str:
-    """Give the value of a key of the unit."""
+    """Return the value of a key of the unit."""
     [found] = [each for each in (AGENT / UNIT[1:]).read_text().splitlines() if each.startswith(f"{key}=")]
     return found.partition("=")[2]
 

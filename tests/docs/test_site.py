@@ -62,7 +62,7 @@ def test_no_page_loads_anything_from_another_server(site: Path) -> None:
     assert [url for text in styles for url in STYLED.findall(text)] == []
 
 
-def test_the_hyphens_of_an_option_are_no_dash(site: Path) -> None:
+def test_the_hyphens_of_an_option_are_not_a_dash(site: Path) -> None:
     options = 0
     for source in (site.parent / "pages").rglob("*.md"):
         page = (site / source.relative_to(site.parent / "pages")).with_suffix(".html")

@@ -82,7 +82,7 @@ def test_codes_are_recognised(text: str, codes: list[str]) -> None:
     assert unresolvable(text) == codes
 
 
-def test_a_code_of_a_document_stands_beside_the_name_of_the_document() -> None:
+def test_a_code_of_a_document_is_beside_the_name_of_the_document() -> None:
     assert len(texts()) > 10_000
     assert [(path, text) for path, text in texts() if unresolvable(text)] == []
 

@@ -173,7 +173,7 @@ class Lab:
         return int(status or 0), json.loads(body) if body.startswith(("{", "[")) else body
 
     def served(self, host: str) -> list[str]:
-        """Give the model names that a host's server lists."""
+        """Return the model names that a host's server lists."""
         status, body = self.get(host, "/v1/models")
         return [model["id"] for model in body["data"]] if status == 200 else []
 

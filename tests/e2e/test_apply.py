@@ -29,7 +29,7 @@ STATE = "/tmp/sparkiac-probe.json"  # noqa: S108 - inside the container
 
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Give the lab for the bed, generated and with its model store filled."""
+    """Return the lab for the bed, generated and with its model store filled."""
     folder: Path = tmp_path_factory.mktemp("lab")
     found = Lab(bed, folder)
     found.write()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 HOST: Final = "spark-01"
 MAKE: Final = """\
 set -e

@@ -70,7 +70,7 @@ def run_unit(bed: Bed, lines: Sequence[str]) -> list[tuple[list[str], dict[str, 
     return [tuple(json.loads(line)) for line in on_host(bed, f"cat {DIRECTORY}/record").splitlines()]
 
 
-def test_c01_systemd_reads_each_argument_as_it_was(bed: Bed) -> None:
+def test_systemd_reads_each_argument_as_it_was(bed: Bed) -> None:
     strings = corpus(1)
     # printf starts in a tenth of the recorder's time; a word too many would be one more line of output.
     lines = [f"ExecStart=/usr/bin/printf [%%s]\\\\0 {systemd_argument(string)}" for string in strings]
@@ -80,7 +80,7 @@ def test_c01_systemd_reads_each_argument_as_it_was(bed: Bed) -> None:
     assert different([f"[{string}]" for string in strings], words[:-1]) == []
 
 
-def test_c01_systemd_reads_a_whole_command_as_it_was(bed: Bed) -> None:
+def test_systemd_reads_a_whole_command_as_it_was(bed: Bed) -> None:
     # Long strings apart: together they are more than one line of a unit holds.
     strings = [string for string in corpus(2) if len(string) < 1000]
     command = systemd_command([f"{DIRECTORY}/recorder", *strings])
@@ -88,14 +88,14 @@ def test_c01_systemd_reads_a_whole_command_as_it_was(bed: Bed) -> None:
     assert different(strings, words) == []
 
 
-def test_c02_systemd_reads_each_variable_of_a_unit_as_it_was(bed: Bed) -> None:
+def test_systemd_reads_each_variable_of_a_unit_as_it_was(bed: Bed) -> None:
     strings = by_name(corpus(3))
     lines = [f"Environment={systemd_environment(name, value)}" for name, value in strings.items()]
     [(_, variables)] = run_unit(bed, [*lines, f"ExecStart={DIRECTORY}/recorder"])
     assert different(list(strings.values()), [variables[name] for name in strings]) == []
 
 
-def test_c03_systemd_reads_each_variable_of_an_environment_file_as_it_was(bed: Bed) -> None:
+def test_systemd_reads_each_variable_of_an_environment_file_as_it_was(bed: Bed) -> None:
     strings = by_name(corpus(4))
     lines = [environment_file(name, value) for name, value in strings.items()]
     write(bed, f"{DIRECTORY}/environment", "\n".join(lines) + "\n")
@@ -103,7 +103,7 @@ def test_c03_systemd_reads_each_variable_of_an_environment_file_as_it_was(bed: B
     assert different(list(strings.values()), [variables[name] for name in strings]) == []
 
 
-def test_c19_systemd_hands_over_json(bed: Bed) -> None:
+def test_systemd_hands_over_json(bed: Bed) -> None:
     word = f"--speculative-config={json_argument(SPECULATIVE_CONFIG)}"
     variable = systemd_environment("CONFIG", json_argument(SPECULATIVE_CONFIG))
     command = systemd_command([f"{DIRECTORY}/recorder", word])
@@ -113,13 +113,13 @@ def test_c19_systemd_hands_over_json(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("character", ["a", "$", '"', "é", "\n"])
-def test_c20_systemd_hands_over_the_longest_word(bed: Bed, character: str) -> None:
+def test_systemd_hands_over_the_longest_word(bed: Bed, character: str) -> None:
     longest = character * (131_071 // len(character.encode()))
     [(words, _)] = run_unit(bed, [f"ExecStart={DIRECTORY}/recorder {systemd_argument(longest)}"])
     assert words == [longest]
 
 
-def test_c21_systemd_reads_the_longest_line(bed: Bed) -> None:
+def test_systemd_reads_the_longest_line(bed: Bed) -> None:
     words = ["a" * 130_000] * 8
     command = systemd_command([f"{DIRECTORY}/recorder", *words])
     last = "b" * (1024 * 1024 - 64 - len(command) - 1)
@@ -128,7 +128,7 @@ def test_c21_systemd_reads_the_longest_line(bed: Bed) -> None:
     assert got == [*words, last]
 
 
-def test_c22_c23_systemd_reads_emoji_and_a_last_backslash(bed: Bed) -> None:
+def test_systemd_reads_emoji_and_a_last_backslash(bed: Bed) -> None:
     words = ["👩‍💻", "é😀\\", "\\", "C:\\models\\", "\\\\"]
     command = systemd_command([f"{DIRECTORY}/recorder", *words])
     last = systemd_environment("LAST", "é😀\\")
@@ -137,7 +137,7 @@ def test_c22_c23_systemd_reads_emoji_and_a_last_backslash(bed: Bed) -> None:
     assert variables["LAST"] == "é😀\\"
 
 
-def test_c18_systemd_sysctl_sets_what_a_line_says(bed: Bed) -> None:
+def test_systemd_sysctl_sets_what_a_line_says(bed: Bed) -> None:
     expected = {
         "net.ipv4.tcp_keepalive_time": "611",
         "net.ipv4.ip_local_port_range": "20000 60000",

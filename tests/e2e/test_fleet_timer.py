@@ -1,4 +1,4 @@
-"""The fleet timer on real hosts: one message when a server stops, one when it runs again (rows 13.1, 13.2)."""
+"""The fleet timer on real hosts: one message when a server stops, one when it runs again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.bed import Bed
+
+pytestmark = pytest.mark.deep
 
 WATCHED, WATCHER = "spark-01", "spark-02"
 TIMER, SERVICE = "sparkiac-fleet.timer", "sparkiac-fleet.service"

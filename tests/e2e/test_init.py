@@ -10,6 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 
 from tests.commands.test_init import LAUNCH, holds_what_its_readme_says, run
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
-    import pytest
-
     from tests.e2e.bed import Bed
     from tests.lock.upstream import Upstream
+
+pytestmark = pytest.mark.deep
 
 registry, upstream = conftest.registry, conftest.upstream
 """Fixtures: a real registry, the model hub's stand-in."""

@@ -17,6 +17,8 @@ from tests.e2e.pair import HOSTS, MODEL, Pair
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 AFFECTED = "spark-02"
 FOUND = (
     "at least 9.3 GiB of memory that cannot be pinned "

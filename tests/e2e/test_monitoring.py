@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 ON = "spark-02"
 PROMETHEUS = "http://127.0.0.1:9090"
 GPU = """\
@@ -85,7 +87,7 @@ MEASURE = "systemctl start sparkiac-metrics.service"
 
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Give the lab with its monitoring, applied."""
+    """Return the lab with its monitoring, applied."""
     programs = {reference: shutil.which(name) for reference, name in IMAGES.items()}
     if None in programs.values():
         pytest.skip(f"needs {', '.join(IMAGES.values())} of Debian")

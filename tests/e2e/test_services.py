@@ -1,4 +1,4 @@
-"""Model, agent and front end on one real host: they start in order and reach each other (rows 10.1, 10.2, 10.3, 16.1).
+"""Model, agent and front end on one real host: they start in order and reach each other.
 
 The front end is the engine's stand-in under another name: it answers /health and can be asked what it was given. The
 agent is a small program in its user's home.
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.bed import Bed
+
+pytestmark = pytest.mark.deep
 
 HOST = "spark-01"
 UNITS = ("sparkiac-qwen36", "sparkiac-agent", "sparkiac-chat")
@@ -71,7 +73,7 @@ for url, key in zip(urls, keys, strict=True):
 
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Give the lab with its services, generated, and with the agent installed by its user."""
+    """Return the lab with its services, generated, and with the agent installed by its user."""
     folder: Path = tmp_path_factory.mktemp("services")
     found = Lab(bed, folder)
     found.write()

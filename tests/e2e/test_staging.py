@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 CHECKOUT = Path(__file__).parents[2]
 STORE = "/srv/models"
 SITE = """
@@ -61,7 +63,7 @@ class Staged:
         return self.lab.apply(*words)
 
     def asked(self) -> list[str]:
-        """Give what came to the hub since this was asked last."""
+        """Return what came to the hub since this was asked last."""
         assert self.hub.stdin
         assert self.hub.stdout
         self.hub.stdin.write("\n")
@@ -74,7 +76,7 @@ class Staged:
         return self.lab.bed.ssh(host, command, root=True, check=False).stdout
 
     def hashes(self, host: str) -> dict[str, str]:
-        """Give the hash of each file that an engine sees."""
+        """Return the hash of each file that an engine sees."""
         lines = self.ssh(host, f"cd {STORE}/hub/models--acme--tiny/snapshots/* && find . -type l | xargs sha256sum")
         return {path.removeprefix("./"): digest for digest, path in (line.split() for line in lines.splitlines())}
 

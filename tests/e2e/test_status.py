@@ -13,6 +13,8 @@ from tests.e2e.lab import Lab
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
+pytestmark = pytest.mark.deep
+
 SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
 RECIPE = "    recipe: redhatai/qwen3.6-35b-a3b-nvfp4"
 UNIT = "sparkiac-qwen36"

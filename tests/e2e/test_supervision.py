@@ -1,4 +1,4 @@
-"""One unit on a real host, whatever ends or stops: the tests f07 to f20 of the list of cases. In order."""
+"""One unit on a real host, whatever ends or stops. The tests build on each other, in order."""
 
 from __future__ import annotations
 
@@ -71,30 +71,30 @@ def recovers(lab: Lab, what: str, break_it: Callable[[], object]) -> None:
     assert len(containers(lab)) == 1
 
 
-def test_f07_a_container_that_the_kernel_killed_for_memory(lab: Lab) -> None:
+def test_a_container_that_the_kernel_killed_for_memory(lab: Lab) -> None:
     """The kernel sends SIGKILL to the engine; here root does."""
     recovers(lab, "kill of the engine", lambda: root(lab, "kill -9 $(pgrep -f '[v]llm serve' | tail -1)"))
 
 
-def test_f08_a_container_that_is_killed(lab: Lab) -> None:
+def test_a_container_that_is_killed(lab: Lab) -> None:
     recovers(lab, "docker kill", lambda: root(lab, f"docker kill {UNIT}-server-1"))
 
 
-def test_f09_a_supervisor_that_is_killed_leaves_no_second_container(lab: Lab) -> None:
+def test_a_supervisor_that_is_killed_leaves_no_second_container(lab: Lab) -> None:
     pid = show(lab, "MainPID")
     recovers(lab, "kill -9 of the supervisor", lambda: root(lab, f"kill -9 {pid}"))
 
 
-def test_f10_dockerd_that_is_killed(lab: Lab) -> None:
+def test_dockerd_that_is_killed(lab: Lab) -> None:
     kill = "systemctl kill --signal=KILL --kill-whom=main docker"
     recovers(lab, "kill -9 of dockerd", lambda: root(lab, kill))
 
 
-def test_f11_a_restart_of_docker(lab: Lab) -> None:
+def test_a_restart_of_docker(lab: Lab) -> None:
     recovers(lab, "restart of docker", lambda: root(lab, "systemctl restart docker"))
 
 
-def test_f12_docker_that_is_stopped_and_started(lab: Lab) -> None:
+def test_docker_that_is_stopped_and_started(lab: Lab) -> None:
     def break_it() -> None:
         root(lab, "systemctl stop docker.socket docker")
         assert show(lab, "ActiveState") in {"inactive", "failed", "deactivating", "activating"}
@@ -103,17 +103,17 @@ def test_f12_docker_that_is_stopped_and_started(lab: Lab) -> None:
     recovers(lab, "stop and start of docker", break_it)
 
 
-def test_f13_a_container_that_is_removed_by_hand(lab: Lab) -> None:
+def test_a_container_that_is_removed_by_hand(lab: Lab) -> None:
     recovers(lab, "docker rm --force", lambda: root(lab, f"docker rm --force {UNIT}-server-1"))
 
 
-def test_f15_an_orderly_stop_leaves_nothing(lab: Lab) -> None:
+def test_an_orderly_stop_leaves_nothing(lab: Lab) -> None:
     root(lab, f"systemctl stop {UNIT}")
     assert (show(lab, "Result"), show(lab, "ActiveState"), containers(lab)) == ("success", "inactive", [])
     recovers(lab, "start", lambda: root(lab, f"systemctl start {UNIT}"))
 
 
-def test_f16_a_stop_while_the_model_loads(lab: Lab) -> None:
+def test_a_stop_while_the_model_loads(lab: Lab) -> None:
     lab.edit(RECIPE, f"{RECIPE}    env: {{STANDIN_LOAD_SECONDS: '30'}}\n")
     lab.generate()
     recap = lab.apply("--limit", HOST)
@@ -127,7 +127,7 @@ def test_f16_a_stop_while_the_model_loads(lab: Lab) -> None:
     recovers(lab, "start", lambda: root(lab, f"systemctl start {UNIT}"))
 
 
-def test_f17_a_power_cut(lab: Lab) -> None:
+def test_a_power_cut(lab: Lab) -> None:
     def break_it() -> None:
         lab.bed.cut_power(HOST)
         lab.bed.power_on(HOST)
@@ -135,7 +135,7 @@ def test_f17_a_power_cut(lab: Lab) -> None:
     recovers(lab, "power cut, with the boot", break_it)
 
 
-def test_f18_a_crash_loop_waits_longer_each_time(lab: Lab) -> None:
+def test_a_crash_loop_waits_longer_each_time(lab: Lab) -> None:
     """The unit goes on trying, and serves when the fault is gone."""
     compose = "/etc/sparkiac/qwen36/compose.yaml"
     root(lab, f"cp -a {compose} /root/compose")
@@ -149,14 +149,14 @@ def test_f18_a_crash_loop_waits_longer_each_time(lab: Lab) -> None:
     wait_for(lambda: serving(lab), "the unit after its crash loop", timeout=PROBLEM_S)
 
 
-def test_f19_a_unit_that_a_person_stopped_starts_with_the_next_apply(lab: Lab) -> None:
+def test_a_unit_that_a_person_stopped_starts_with_the_next_apply(lab: Lab) -> None:
     root(lab, f"systemctl stop {UNIT}; systemctl reset-failed {UNIT}")
     recap = lab.apply("--limit", HOST)
     assert recap.code == 0, recap.output
     assert serving(lab)
 
 
-def test_f20_a_missing_credential_is_named(lab: Lab) -> None:
+def test_a_missing_credential_is_named(lab: Lab) -> None:
     """In the log of the unit, and by an apply before anything is changed."""
     secret = "/etc/sparkiac/secrets/vllm_api_key"  # noqa: S105 - a path
     root(lab, f"mv {secret} /root/kept; systemctl restart --no-block {UNIT}")

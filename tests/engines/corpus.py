@@ -41,12 +41,12 @@ class Shared(NamedTuple):
 
 
 def files() -> tuple[Path, ...]:
-    """Give all files, sorted."""
+    """Return all files, sorted."""
     return tuple(sorted(CORPUS.rglob("*.yaml")))
 
 
 def recipes() -> tuple[Shared, ...]:
-    """Give every recipe with a command for vLLM."""
+    """Return every recipe with a command for vLLM."""
     return tuple(found for path in files() if (found := _read(path)) is not None)
 
 

@@ -24,7 +24,7 @@ class Maker:
         self.anywhere = sorted(engine.options or {})
 
     def options(self, count: int) -> list[dict[str, Any]]:
-        """Give that many choices of options."""
+        """Return that many choices of options."""
         return [self._one() for _ in range(count)]
 
     def _one(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def classes(names: list[str]) -> dict[str, Any]:
 
 
 def registries() -> dict[str, Any]:
-    """Give the lower-case names that options take."""
+    """Return the lower-case names that options take."""
     tools = importlib.import_module("vllm.tool_parsers").ToolParserManager
     reasoning = importlib.import_module("vllm.reasoning").ReasoningParserManager
     names = {

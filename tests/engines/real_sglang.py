@@ -37,7 +37,7 @@ def foreign(name: str, _: object) -> bool:
 
 
 def verdict(parser: argparse.ArgumentParser, words: list[str]) -> str:
-    """Give the error that the parser ends with, or nothing."""
+    """Return the error that the parser ends with, or nothing."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):

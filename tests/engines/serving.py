@@ -33,14 +33,14 @@ def words(
     model: str = "example/model",
     **options: object,
 ) -> tuple[str, ...]:
-    """Give the words of an engine that is told by its arguments alone."""
+    """Return the words of an engine that is told by its arguments alone."""
     found = start(engine, *served, speculative=speculative, model=model, **options)
     assert found.env == {}
     return found.arguments
 
 
 def flags(name: str) -> set[str]:
-    """Give every option of an engine's table as the engine itself writes it."""
+    """Return every option of an engine's table as the engine itself writes it."""
     engine = named(name)
     assert engine.options is not None
     found = set()

@@ -1,4 +1,4 @@
-"""AEON-7's images: told by variables alone, and never given a key (row 3.1)."""
+"""AEON-7's images: told by variables alone, and never given a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_MODEL_LEN MAX_NUM_SEQS GPU_MEMORY_UTILIZATION MAX_NUM_BATCHED_TOKENS MODEL_P
 
 
 def test_the_variables() -> None:
-    """(row 3.1) Host and port are the script's own."""
+    """Host and port are the script's own."""
     found = start(
         ENGINE,
         "chat",
@@ -54,7 +54,7 @@ def test_the_table_has_the_variables_of_its_source() -> None:
 
 
 def test_the_container() -> None:
-    """(row 3.1) No command and no shell: the image's own entrypoint reads the variables."""
+    """No command and no shell: the image's own entrypoint reads the variables."""
     chat = container(on(RECIPE, "api_key: null"))
     assert (chat.command.words, chat.command.needs_shell, chat.command.exports, chat.secrets) == ((), False, (), ())
     assert chat.command.env["MODEL_PATH"] == "/models/target"

@@ -91,7 +91,7 @@ def found() -> list[tuple[Shared, Fault]]:
 
 
 def of(kind: str) -> set[tuple[str, str]]:
-    """Give the file and the word of all faults of a kind."""
+    """Return the file and the word of all faults of a kind."""
     return {(each.name, fault.wrong or fault.option) for each, fault in found() if fault.kind == kind}
 
 

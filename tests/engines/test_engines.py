@@ -24,7 +24,7 @@ every_engine = pytest.mark.parametrize("name", ALL)
 
 
 @every_engine
-def test_an_engine_is_found_by_its_name_and_tells_its_sources(name: str) -> None:
+def test_an_engine_is_found_by_its_name_and_names_its_sources(name: str) -> None:
     engine = named(name)
     assert engine.name == name
     assert engine.title

@@ -1,4 +1,4 @@
-"""llama.cpp: words, table, and the container that comes of them (row 1.2)."""
+"""llama.cpp: words, table, and the container that comes of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOCUMENTED = """
 
 
 def test_the_words_in_order() -> None:
-    """(row 1.2) A value is a word of its own: the server reads no `--option=value`."""
+    """A value is a word of its own: the server reads no `--option=value`."""
     options: dict[str, Any] = {"port": 8080, "metrics": True, "slots": False, "swa_full": False, "seed": -1}
     assert words(ENGINE, "fast", "chat", model="/model/m.gguf", **options, chat_template_kwargs={"a": True}) == (
         "--alias",
@@ -61,7 +61,7 @@ def test_the_table_has_what_the_documentation_names() -> None:
 
 
 def test_the_container() -> None:
-    """(row 1.2) Without Python in the image, curl asks for health; the file is in the store."""
+    """Without Python in the image, curl asks for health; the file is in the store."""
     text = on("base/llama-cpp", FILE, "served_names: [chat]")
     chat = container(text, locked=locked("/app/llama-server"))
     assert chat.argv[:3] == ("/app/llama-server", "--alias", "chat")
@@ -84,7 +84,7 @@ def test_the_key_is_a_variable() -> None:
 
 
 def test_a_handle_alone_is_refused() -> None:
-    """(row 1.2) It would be downloaded at the start, which is offline."""
+    """It would be downloaded at the start, which is offline."""
     assert faults(on("base/llama-cpp")) == [
         (
             "REF003 5:3 deployment chat has no model_file: neither the catalog nor the inventory sets it; "

@@ -1,4 +1,4 @@
-"""Ollama: its variables (row 1.2)."""
+"""Ollama: its variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ OLLAMA_NOPRUNE LLAMA_ARG_FIT LLAMA_ARG_FIT_TARGET
 
 
 def test_options_are_variables() -> None:
-    """(row 1.2)"""  # noqa: D400, D415  the row is all there is to say
     options = {"context_length": 8192, "keep_alive": "-1", "flash_attention": True, "origins": ("http://a", "http://b")}
     assert ollama.environment(options | {"sched_spread": False, "kv_cache_type": "q8_0"}) == {
         "OLLAMA_CONTEXT_LENGTH": "8192",

@@ -42,7 +42,7 @@ every_release = pytest.mark.parametrize(
 
 
 def refused(name: str, release: str, options: dict[str, Any]) -> list[str]:
-    """Give the errors that the rules find in options."""
+    """Return the errors that the rules find in options."""
     server = SimpleNamespace(engine=name, node=None, options=options, speculative=None)
     image = SimpleNamespace(reference=IMAGES[name].format(release), versions={})
     container = SimpleNamespace(
@@ -74,7 +74,7 @@ def verdicts(name: str, release: str, lines: list[list[str]]) -> list[str]:
 
 
 def _of_llama_cpp(folder: Path, line: list[str]) -> str:
-    """Give what llama-server says before it reaches --version, which ends it; a value that is missing takes two."""
+    """Return what llama-server says before it reaches --version, which ends it; a value that is missing takes two."""
     command = [folder / "llama-server", *line, *["--version"] * 3]
     env = {"LD_LIBRARY_PATH": str(folder)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=20)
@@ -82,7 +82,7 @@ def _of_llama_cpp(folder: Path, line: list[str]) -> str:
 
 
 def missed(name: str, release: str, asked: list[tuple[dict[str, Any], str]]) -> list[str]:
-    """Give the options that the parser refuses and we do not; none that it takes is an error of ours."""
+    """Return the options that the parser refuses and we do not; none that it takes is an error of ours."""
     false = [(options, found) for options, said in asked if not said and (found := refused(name, release, options))]
     assert false == []
     return [f"{options}: {said}" for options, said in asked if said and not refused(name, release, options)]

@@ -1,4 +1,4 @@
-"""SGLang: words, table, and the container that comes of them (row 1.3)."""
+"""SGLang: words, table, and the container that comes of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOCUMENTED = """
 
 
 def test_the_words_in_order() -> None:
-    """(row 1.3) Sorted, the model among them; the one name that it serves under."""
+    """Sorted, the model among them; the one name that it serves under."""
     options = {"host": "0.0.0.0", "port": 30000, "enable_metrics": True, "log_requests": False}  # noqa: S104
     assert words(ENGINE, "chat", **options, cuda_graph_bs_decode=(1, 2), json_model_override_args={"a": 1}) == (
         "--cuda-graph-bs-decode",
@@ -85,7 +85,7 @@ def test_the_table_has_what_the_documentation_names() -> None:
 
 
 def test_the_container() -> None:
-    """(row 1.3) An image that runs its command as it is written."""
+    """An image that runs its command as it is written."""
     chat = container(on("base/sglang", "set: {mem_fraction_static: 0.5}"), locked=locked("/opt/nvidia/entrypoint.sh"))
     assert chat.argv[:4] == ("/opt/nvidia/entrypoint.sh", *HEAD)
     assert chat.command.words[:3] == HEAD

@@ -1,4 +1,4 @@
-"""TensorRT-LLM: words, table, and the container that comes of them (row 1.4)."""
+"""TensorRT-LLM: words, table, and the container that comes of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOCUMENTED = """
 
 
 def test_the_words_in_order() -> None:
-    """(row 1.4) Underscores stay."""
+    """Underscores stay."""
     options = {"host": "0.0.0.0", "port": 8000, "trust_remote_code": True, "telemetry": False}  # noqa: S104
     assert words(ENGINE, "chat", **options, max_seq_len=4096, grpc=False, media_io_kwargs={"a": 1}) == (
         "example/model",
@@ -33,7 +33,7 @@ def test_the_table_has_what_the_documentation_names() -> None:
 
 
 def test_the_container() -> None:
-    """(row 1.4) An image that runs its command as it is written."""
+    """An image that runs its command as it is written."""
     text = on("base/tensorrt-llm", "set: {free_gpu_memory_fraction: 0.5}")
     chat = container(text, locked=locked("/opt/nvidia/nvidia_entrypoint.sh"))
     assert chat.argv[:3] == ("/opt/nvidia/nvidia_entrypoint.sh", "trtllm-serve", "example/model")

@@ -104,14 +104,14 @@ def test_what_a_release_does_not_take_is_found(options: dict[str, Any], found: l
     assert said(options) == found
 
 
-def test_a_name_or_a_text_of_ones_own_is_no_number() -> None:
+def test_a_name_or_a_text_of_ones_own_is_not_a_number() -> None:
     assert said({"weight_transfer_config": {"backend": "mine"}}, "0.27.1") == []
     assert said({"weight_transfer_config": {"backend": 0.5}}, "0.27.1") == [
         ("value", "weight_transfer_config", ("backend",))
     ]
 
 
-def test_a_key_that_an_old_release_leaves_out_is_no_reason_to_end() -> None:
+def test_a_key_that_an_old_release_leaves_out_is_not_a_reason_to_end() -> None:
     options = {"attention_config": {"a": 1}, "compilation_config": {"a": 1}}
     assert [kind for kind, *_ in said(options, "0.15.1")] == ["ignored", "key"]
     assert [kind for kind, *_ in said(options, "0.16.0")] == ["key", "key"]

@@ -77,7 +77,7 @@ def refused(words: tuple[str, ...], version: str) -> bool:
 
 
 def compared(judged: list[tuple[Line, str]], version: str) -> tuple[list[Line], Counter[str]]:
-    """Give the false alarms, and what we missed by how the line was made."""
+    """Return the false alarms, and what we missed by how the line was made."""
     alarms = [line for line, verdict in judged if verdict == "takes" and refused(line.words, version)]
     missed = [line.kind for line, verdict in judged if verdict != "takes" and not refused(line.words, version)]
     return alarms, Counter(missed)

@@ -143,7 +143,7 @@ class Maker:
         return [name, self.random.choice((*NAMES, *sorted(getattr(self.known, self.field(name)))))]
 
     def field(self, option: str) -> str:
-        """Give where an interface has an option's names."""
+        """Return where an interface has an option's names."""
         plural = option[2:].replace("-", "_")
         return plural if plural == "quantization" else f"{plural}s"
 

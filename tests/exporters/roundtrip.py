@@ -91,7 +91,7 @@ def imported(text: str) -> Any:  # noqa: ANN401  an importer's entry
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  plain data
-    """Give lists for tuples, as YAML has them."""
+    """Return data with lists for tuples, as YAML has them."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -137,5 +137,5 @@ def _digits(text: str) -> str:
 
 
 def containers(plan: Plan) -> tuple[Container, ...]:
-    """Give the deployment's containers, the leader first."""
+    """Return the deployment's containers, the leader first."""
     return tuple(node.container for node in exporters.nodes(plan, NAME))

@@ -66,14 +66,14 @@ def test_a_catalog_entry_means_the_same_after_export_and_import(name: str, kind:
 @pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
 @pytest.mark.parametrize("name", _VLLM)
 def test_a_recipe_that_is_exported_again_after_its_import_says_the_same(name: str, kind: str) -> None:
-    """Such a recipe says less than a deployment; the comments tell what. All that it says comes back (row 15.7)."""
+    """Such a recipe says less than a deployment; the comments tell what. All that it says comes back."""
     trip = of_entry(ENTRIES[name], kind)
     assert yaml.safe_load(trip.first.text) == yaml.safe_load(trip.second.text)
 
 
 @pytest.mark.skipif(not files(), reason="the recipes of other people are not here")
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(CORPUS)))
-def test_a_recipe_by_other_hands_means_the_same_after_import_export_and_import(path: Path) -> None:
+def test_a_recipe_by_somebody_else_means_the_same_after_import_export_and_import(path: Path) -> None:
     assert_same(of_fleet(imported(path), "docker-run"))
 
 

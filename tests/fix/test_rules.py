@@ -50,7 +50,7 @@ def guard_removed(text: str) -> Repaired:
 
 
 def offering(text: str) -> dict[str, Finding]:
-    """Give the findings that have a fix, by code."""
+    """Return the findings that have a fix, by code."""
     return {each.code: each for each in checked(text, hidden=EVERYTHING).report.findings if each.fix}
 
 

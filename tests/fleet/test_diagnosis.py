@@ -44,7 +44,7 @@ def test_a_real_start_has_no_problem_but_the_one_it_had(path: Path) -> None:
     assert found.server.release == "0.23.0"
 
 
-def test_a_real_start_tells_its_kernels_graphs_and_memory() -> None:
+def test_a_real_start_shows_its_kernels_graphs_and_memory() -> None:
     found = diagnose([lines.read("a", [(HERE / "recorded/qwen3-30b-a3b.log").read_bytes()])], None)
     facts = {each.name: each.value for each in found.states[0].markers}
     assert facts == {
@@ -191,7 +191,7 @@ def test_a_rank_waits_only_if_nothing_of_the_engine_follows(after: str, expected
     assert codes(read(WAITING + after)) == expected
 
 
-def test_a_symptom_in_an_access_log_or_a_debug_level_is_no_error() -> None:
+def test_a_symptom_in_an_access_log_or_a_debug_level_is_not_an_error() -> None:
     text = '(APIServer pid=1) INFO:     10.0.0.2:1 - "GET /?q=CUDA error: out of memory HTTP/1.1" 200 OK\n'
     assert not read(text).seen
     assert not read("supervise: starting connection error: refused\n").failed

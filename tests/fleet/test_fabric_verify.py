@@ -50,7 +50,7 @@ def plan(name: str = "pair") -> Plan:
 
 
 def ports(number: int, **changes: Any) -> HostPorts:  # noqa: ANN401  values of JSON
-    """Give a host of pair.yaml as it reports itself when all is well."""
+    """Return a host of pair.yaml as it reports itself when all is well."""
     half = {"up": True, "mtu": 9000, "speed_mbit": 200000, "mac": None, "firmware": "28.45.4028", "addresses": ()}
     gid = f"0000:0000:0000:0000:0000:ffff:c0a8:b10{'bc'[number - 1]}"
     own = {"addresses": (f"192.168.177.1{number}/24",), "gids": {"3": gid}}

@@ -22,7 +22,6 @@ def reading(page: str, at_s: float) -> Reading:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_of_a_real_server(page) -> None:  # noqa: ANN001  a path
-    """(row 14.3)."""
     text = page.read_text()
     line = next(line for line in text.splitlines() if line.startswith("vllm:generation_tokens_total{"))
     later = text.replace(line, line.rpartition(" ")[0] + f" {float(line.rpartition(' ')[2]) + 30}")
@@ -34,8 +33,8 @@ def test_a_page_of_a_real_server(page) -> None:  # noqa: ANN001  a path
 
 
 @pytest.mark.parametrize(("tokens", "seconds", "rate"), [(5, 0.211, 23.7), (15, 0.661, 22.7)])
-def test_v28_the_turns_of_a_game_from_a_growing_counter(tokens: int, seconds: float, rate: float) -> None:
-    """The blog's game answers with 5 to 15 tokens in 0.2 to 0.7 s; a client polls the counters (row 14.3)."""
+def test_the_turns_of_a_game_from_a_growing_counter(tokens: int, seconds: float, rate: float) -> None:
+    """The blog's game answers with 5 to 15 tokens in 0.2 to 0.7 s; a client polls the counters."""
     pages = [f"vllm:generation_tokens_total {count}\nvllm:num_requests_running 1\n" for count in (1000, 1000 + tokens)]
     found = load("vllm", (reading(pages[0], 5), reading(pages[1], 5 + seconds)))
     assert found.tokens_per_s == pytest.approx(rate, rel=0.005)

@@ -20,12 +20,12 @@ def finding(line: str, *, column: int, end_column: int, end_line: int = 1) -> Fi
 
 
 def excerpt(line: str, *, column: int, end_column: int, end_line: int = 1) -> list[str]:
-    """Give the lines that show the place."""
+    """Return the lines that show the place."""
     report = Report.of([finding(line, column=column, end_column=end_column, end_line=end_line)])
     return as_text(report, colour=False).splitlines()[1:-1]
 
 
-def test_carets_stand_under_the_place() -> None:
+def test_carets_are_under_the_place() -> None:
     assert excerpt("port: 8001", column=7, end_column=11) == ["  1 | port: 8001", "    |       ^^^^"]
 
 
@@ -88,7 +88,7 @@ def test_colours_are_taken_back() -> None:
     assert said.count("\x1b[0m") == said.count("\x1b[") / 2
 
 
-def test_a_stream_that_is_no_terminal_wants_no_colour() -> None:
+def test_a_stream_that_is_not_a_terminal_wants_no_colour() -> None:
     assert not wants_colour(io.StringIO())
 
 

@@ -24,7 +24,7 @@ def own() -> dict[str, Any]:
 
 
 def faults(schema: dict[str, Any], old: str = "", new: str = "") -> list[str]:
-    """Give what a reader of the schema says about the inventory, in which one text is replaced."""
+    """Return what a reader of the schema says about the inventory, in which one text is replaced."""
     text = json.dumps(resolved(TEXT).inventory.document.data)
     assert old in text
     return [error.message for error in Draft202012Validator(schema).iter_errors(json.loads(text.replace(old, new)))]

@@ -85,7 +85,7 @@ def timer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 @pytest.fixture
 def bot(timer: Timer) -> Iterator[Receiver]:
-    """Give Telegram's Bot API, to which the fleet timer sends its messages."""
+    """Yield Telegram's Bot API, to which the fleet timer sends its messages."""
     with receivers.http(receivers.bot_api) as found:
         timer.telegram(found)
         yield found
@@ -100,7 +100,7 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Give a host between a client and a container, with servers on the host and in the container."""
+    """Yield a host between a client and a container, with servers on the host and in the container."""
     with namespaces("drain", "host", "client", "container", tools=("nft",)) as spaces:
 
         class Machine(units_host.LocalHost):  # type: ignore[name-defined, misc]
@@ -129,7 +129,7 @@ def patience(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def watch(patience: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Give a function that runs the health check of a container: exit status, and what it prints."""
+    """Return a function that runs the health check of a container: exit status, and what it prints."""
 
     def run(url: str | None, **promised: object) -> tuple[int, str]:
         (tmp_path / "promise.json").write_text(json.dumps(promise("sparkiac-chat", models=["chat"]) | promised))
@@ -145,7 +145,7 @@ def watch(patience: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[st
 def check(
     patience: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., dict[str, tuple[str, str]]]:
-    """Give a function that runs all steps, or with `options` others: step → state and evidence."""
+    """Return a function that runs all steps, or with `options` others: step → state and evidence."""
 
     def run(url: str | None, *options: str, key: str | None = None, **promised: object) -> dict[str, tuple[str, str]]:
         wanted = promise("sparkiac-chat", models=["chat"], url=url) | promised
@@ -162,7 +162,7 @@ def check(
 
 @pytest.fixture
 def machine(preflight: ModuleType, tmp_path: Path) -> Callable[..., Any]:
-    """Give a function that makes a host of files under a directory and of what commands answer."""
+    """Return a function that makes a host of files under a directory and of what commands answer."""
 
     def make(commands: dict[str, str | Exception] | None = None, **files: str) -> Any:  # noqa: ANN401
         class Machine(preflight.LocalHost):

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def complete(shape: Any, value: Any = None) -> Any:  # noqa: ANN401  JSON
-    """Give a value all keys that its shape has, at any depth."""
+    """Return a value with all keys that its shape has, at any depth."""
     if isinstance(shape, tuple):
         return None if value is None else complete(shape[0], value)
     if isinstance(shape, list):

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.ansible_python import interpreter
+
 
 class Played(NamedTuple):
     """What Ansible did: its exit code, the changed tasks of each host, and all that it said."""
@@ -35,7 +37,7 @@ def started(
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_PIPELINING": "1",  # as the generated ansible.cfg has it
     }
-    here = ["-i", inventory, "-c", connection, "-e", f"ansible_python_interpreter={sys.executable}"]
+    here = ["-i", inventory, "-c", connection, "-e", f"ansible_python_interpreter={interpreter()}"]
     # Another version of Ansible: ANSIBLE_PLAYBOOK=/path/to/ansible-playbook pytest tests/host
     program = os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook"))
     argv = [program, *here, playbook, *words]

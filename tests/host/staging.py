@@ -58,7 +58,7 @@ esac
 
 
 def free_port() -> int:
-    """Give a port that nobody listens at now: tests run beside each other."""
+    """Return a port that nobody listens at now: tests run beside each other."""
     with socket.socket() as tried:
         tried.bind(("127.0.0.1", 0))
         port: int = tried.getsockname()[1]
@@ -126,11 +126,11 @@ class Store:
         return commit
 
     def stores(self) -> str:
-        """Give the stores as the host's variables have them."""
+        """Return the stores as the host's variables have them."""
         return json.dumps([{"path": str(self.path), "models": self.wanted}])
 
     def command(self, name: str, *words: str | Path) -> list[str | Path]:
-        """Give a command line that is about this store."""
+        """Return a command line that is about this store."""
         about = ["--stores", self.stores(), "--manifests", self.manifests]
         return [sys.executable, SCRIPTS / "stage", name, *about, *words]
 
@@ -143,7 +143,7 @@ class Store:
         return run(self.command("verify", "--reserve-bytes", "0", *words))
 
     def repo(self, handle: str = "acme/tiny") -> Path:
-        """Give the directory of a model in the hub's layout."""
+        """Return the directory of a model in the hub's layout."""
         return self.path / "hub" / f"models--{handle.replace('/', '--')}"
 
     def snapshot(self, commit: str, handle: str = "acme/tiny") -> dict[str, bytes]:

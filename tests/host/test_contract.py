@@ -65,7 +65,7 @@ def shape(kind: Any) -> Any:  # noqa: ANN401  a type
 
 
 def variables(role: str, file: str, name: str) -> set[str]:
-    """Give the keys of an object that a task of a role puts together."""
+    """Return the keys of an object that a task of a role puts together."""
     tasks = yaml.safe_load((ROOT / f"playbooks/roles/{role}/tasks/{file}").read_text())
     [found] = [task["vars"][name] for task in tasks if name in task.get("vars", {})]
     return set(found)

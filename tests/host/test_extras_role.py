@@ -1,4 +1,4 @@
-"""The role that fetches extra files, run for real by Ansible on this machine, in a folder of its own (row 4.8)."""
+"""The role that fetches extra files, run for real by Ansible on this machine, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def server() -> Iterator[str]:
 
 
 def test_files_are_fetched_once_and_a_second_run_changes_nothing(host: Host, server: str) -> None:
-    """(row 4.8) Nothing is asked for again once it is there."""
+    """Nothing is asked for again once it is there."""
     host.want(PARSER, "parser.py")
     host.want(TEMPLATE, "template.jinja", server)
     first = host.apply()
@@ -118,7 +118,7 @@ def test_files_are_fetched_once_and_a_second_run_changes_nothing(host: Host, ser
 
 
 def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
-    """(row 4.8) Before and after the real run."""
+    """Before and after the real run."""
     host.want(PARSER, "parser.py")
     before = host.apply("--check")
     assert before.code == 0, before.said
@@ -132,7 +132,7 @@ def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
 
 
 def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
-    """(row 4.8) It is not tried again either."""
+    """It is not tried again either."""
     host.want(PARSER, "parser.py")
     (host.folder / "source/parser.py").write_bytes(TEMPLATE)
     done = host.apply()
@@ -143,7 +143,7 @@ def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
 
 
 def test_a_file_that_nobody_pinned_is_refused(host: Host) -> None:
-    """(row 4.8) `--allow-unlocked` renders this, to be looked at."""
+    """`--allow-unlocked` renders this, to be looked at."""
     host.want(PARSER, "parser.py")
     host.wanted[0] |= {"sha256": "UNLOCKED", "path": "UNLOCKED/parser.py"}
     done = host.apply()

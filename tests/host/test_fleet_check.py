@@ -1,4 +1,4 @@
-"""The fleet timer: one message when something changes, and otherwise nothing (rows 13.1, 13.2)."""
+"""The fleet timer: one message when something changes, and otherwise nothing."""
 
 from __future__ import annotations
 

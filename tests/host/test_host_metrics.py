@@ -73,7 +73,6 @@ def written(machine: Machine) -> dict[str, float]:
 
 
 def test_units_and_the_kernel_log(machine: Machine) -> None:
-    """(row 8.7)."""
     found = written(machine)
     chat, asr = '{deployment="chat",unit="sparkiac-chat"}', '{unit="sparkiac-asr"}'
     assert (found[f"sparkiac_unit_failed{chat}"], found[f"sparkiac_unit_failed{asr}"]) == (1, 0)

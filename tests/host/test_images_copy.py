@@ -46,11 +46,11 @@ class Pair:
     port: int
 
     def images(self, host: str) -> list[str]:
-        """Give the IDs that a host has."""
+        """Return the IDs that a host has."""
         return [line.split()[0] for line in (self.folder / host / "images").read_text().splitlines()]
 
     def log(self, host: str) -> str:
-        """Give what its docker was asked."""
+        """Return what its docker was asked."""
         return (self.folder / host / "log").read_text()
 
     def apply(self, *words: str, images: tuple[str, ...] = (IMAGE,), **data: Any) -> tuple[int, dict[str, int], str]:  # noqa: ANN401  JSON

@@ -32,7 +32,7 @@ esac
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Path:
-    """Give a folder with the stand-in and a play of this role alone."""
+    """Return a folder with the stand-in and a play of this role alone."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/docker").write_text(DOCKER)
     (tmp_path / "bin/docker").chmod(0o755)
@@ -46,7 +46,7 @@ def bench(tmp_path: Path) -> Path:
 
 
 def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(bench: Path) -> None:
-    """Nothing is pulled then, and a dry run tells the same (row 19.5)."""
+    """Nothing is pulled then, and a dry run tells the same."""
     for words in ((), ("--check",)):
         code, _, said = play(bench, *words)
         assert code == 2
@@ -58,7 +58,7 @@ def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(be
 
 
 def test_with_the_built_image_there_the_rest_is_pulled_once(bench: Path) -> None:
-    """The second run changes nothing (row 19.5)."""
+    """The second run changes nothing."""
     (bench / "images").write_text(f"{BUILT}\n")
     code, _, said = play(bench)
     assert code == 0, said
@@ -120,7 +120,7 @@ def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> Non
 
 
 def test_an_engines_image_tries_the_gpu_before_anything_is_replaced(bench: Path) -> None:
-    """(HST002) (row 3.7) With no other image, without network, and what fails is quoted."""
+    """With no other image, without network, and what fails is quoted."""
     (bench / "images").write_text(f"{BUILT}\n{IMAGE}\n")
     code, _, said = play(bench)
     assert (code, "changed=0" in said) == (0, True), said

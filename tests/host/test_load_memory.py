@@ -93,7 +93,6 @@ def run(machine: Machine, *argv: str) -> int:
 
 
 def test_a_start_changes_and_a_ready_unit_restores(machine: Machine) -> None:
-    """(row 17.2)."""
     assert run(machine, "begin", "big") == 0
     assert machine.settings() == DURING
     assert machine.ran[-1][0] == "systemd-run"

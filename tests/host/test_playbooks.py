@@ -51,6 +51,7 @@ def test_syntax(generated: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
+@pytest.mark.deep
 def test_ansible_lint(generated: Path) -> None:
     done = run(BIN / "ansible-lint", "--offline", "--profile", "production", "site.yml", "playbooks", cwd=generated)
     assert done.returncode == 0, done.stdout + done.stderr

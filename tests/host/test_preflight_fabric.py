@@ -49,7 +49,6 @@ def variables(tmp_path: Path) -> str:
 
 
 def test_the_index_is_that_of_the_address(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
-    """(row 15.3)."""
     lines = started(preflight, machine, device(FIRST), FIRST)
     assert lines["RDMA device"] == ("ok", "rocep1s0f1 on enp1s0f1np1", "enp1s0f1np1")
     assert lines["GID of rocep1s0f1"] == ("ok", "index 3", "RoCE v2 for 192.168.177.11")
@@ -128,7 +127,6 @@ def test_a_link_is_up_and_has_its_address_and_mtu(preflight: ModuleType, machine
 
 
 def test_what_is_wrong_with_a_link_is_found_and_named(preflight: ModuleType, machine: Make) -> None:
-    """(row 16.4)."""
     down = linked(preflight, machine, LINK, **{"sys/class/net/p0/operstate": "down\n"})
     assert down["link p0"] == ("FAIL", "down")
     small = linked(preflight, machine, LINK, **{"sys/class/net/p0/mtu": "1500\n"})

@@ -29,7 +29,7 @@ MEMINFO = "MemTotal:       125458392 kB\nMemAvailable:   98123456 kB\n"
 
 @pytest.fixture
 def states(preflight: ModuleType) -> Callable[..., dict[str, str]]:
-    """Give a function that checks expectations and returns check → state: found."""
+    """Return a function that checks expectations and returns check → state: found."""
 
     def check(host: object, /, **wanted: object) -> dict[str, str]:
         lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)

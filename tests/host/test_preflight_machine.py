@@ -26,7 +26,7 @@ TUNED = {"proc/sys/vm/min_free_kbytes": "5242880\n", "proc/sys/vm/dirty_ratio": 
 
 @pytest.fixture
 def check(preflight: ModuleType) -> Check:
-    """Give a function that checks expectations and returns (code, state, found) of each line."""
+    """Return a function that checks expectations and returns (code, state, found) of each line."""
 
     def run(host: object, /, **wanted: object) -> list[tuple[str, str, str]]:
         return [
@@ -109,7 +109,7 @@ def test_an_image_without_forward_compatibility(check: Check, machine: Make) -> 
 
 
 def test_modeset_warns_under_its_code(check: Check, machine: Make) -> None:
-    """(MEM009) Other parameters have no page (row 17.4) (row 5.5)."""
+    """Other parameters have no page."""
     files = {"sys/module/nvidia_drm/parameters/modeset": "N\n", "sys/module/kvm/parameters/x": "1\n"}
     wanted = {"nvidia-drm.modeset": "Y", "kvm.x": "1"}
     assert check(machine(**files), kernel_parameters=wanted) == [("MEM009", "warn", "N"), ("", "ok", "1")]
@@ -158,7 +158,7 @@ def test_load_tuning_is_not_looked_at_where_nobody_asks(check: Check, machine: M
 
 @pytest.fixture
 def socket(tmp_path: Path) -> Path:
-    """Give a file in the place of Docker's socket."""
+    """Return a file in the place of Docker's socket."""
     path = tmp_path / "run/docker.sock"
     path.parent.mkdir()
     path.touch()

@@ -45,7 +45,6 @@ def start(preflight: ModuleType, host: Any, **unit: object) -> list[str]:  # noq
 
 
 def test_all_is_well(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
-    """(row 17.1)."""
     host = machine(DOCKER, **FILES)
     lines = start(preflight, host, memory_bytes=1 << 30, cache="/var/cache/sparkiac/qwen36/0123abcd")
     assert lines == ["ok page cache", "ok available memory", "ok image"]
@@ -172,7 +171,7 @@ MANIFEST = json.dumps(
 def test_a_node_of_a_group_does_not_start_with_other_weights(
     preflight: ModuleType, machine: Make, contents: dict[str, str], result: str
 ) -> None:
-    """All hosts of a group have the same manifest, so each host alone finds that its files are others (row 15.5)."""
+    """All hosts of a group have the same manifest, so each host alone finds that its files are others."""
     files = {f"{PLACE}/{name}": text for name, text in contents.items()}
     host = machine(DOCKER, **FILES, **files, **{"etc/sparkiac/models/o--m.json": MANIFEST})
     [line] = [line for line in prepared(preflight, host, **WEIGHTS) if line.check.startswith("weights")]

@@ -27,7 +27,7 @@ LOGIN = {"logins": [{"registry": "nvcr.io", "image": IMAGE}]}
 
 @pytest.fixture
 def store(preflight: ModuleType) -> Checked:
-    """Give a function that checks one model of a store and returns its lines."""
+    """Return a function that checks one model of a store and returns its lines."""
 
     def check(host: object, *models: str, **known: object) -> Any:  # noqa: ANN401  a class of the script
         wanted = {"store": [{"path": "/srv/models", "models": list(models), **known}]}

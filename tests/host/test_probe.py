@@ -28,7 +28,7 @@ CHAT = "/v1/chat/completions"
 
 
 def test_it_serves_and_is_asked_for_an_answer_once(service: Service, watch: Ask) -> None:
-    """Before the first clients come, so that their first answer is not slow (row 7.1)."""
+    """Before the first clients come, so that their first answer is not slow."""
     assert watch(service.url, models=["chat", "fast"]) == (0, "")
     assert service.asked == ["GET /health", "GET /v1/models", f"POST {CHAT}"]
     service.asked.clear()
@@ -37,7 +37,7 @@ def test_it_serves_and_is_asked_for_an_answer_once(service: Service, watch: Ask)
 
 
 def test_it_is_not_ready_before_a_slow_first_answer_has_ended(service: Service, watch: Ask) -> None:
-    """The first answer compiles kernels (row 7.1)."""
+    """The first answer compiles kernels."""
     right = (200, {"choices": [{"message": {"content": "371"}}]})
     service.answers[CHAT] = lambda _: (time.sleep(0.2), right)[1]
     began = time.monotonic()
@@ -118,7 +118,7 @@ def test_a_state_that_cannot_be_kept_is_not_passed_over(service: Service, probe:
 
 
 def test_aliases_of_a_model_are_served_too(service: Service, watch: Ask) -> None:
-    """llama.cpp lists one model, under its first name in the order of the alphabet (row 1.2)."""
+    """llama.cpp lists one model, under its first name in the order of the alphabet."""
     service.answers["/v1/models"] = (200, {"data": [{"id": "aid", "aliases": ["aid", "chat"]}, {"id": "x"}]})
     assert watch(service.url, models=["chat", "aid", "x"]) == (0, "")
     code, said = watch(service.url, models=["other"])

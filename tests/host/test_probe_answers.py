@@ -62,7 +62,6 @@ def test_these_are_right_or_not_proven_wrong(answers: ModuleType, answer: dict[s
     ],
 )
 def test_these_are_wrong(answers: ModuleType, answer: dict[str, Any], fault: str) -> None:
-    """(row 8.2)."""
     assert answers.fault_of_answer(answer).startswith(fault)
 
 

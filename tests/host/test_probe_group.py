@@ -42,7 +42,7 @@ class Group:
 
 @pytest.fixture
 def group(probe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Group:
-    """Give the connections of a host, without any."""
+    """Return the connections of a host, without any."""
     assert probe
     found = Group(tmp_path)
     monkeypatch.setattr(probe_metrics, "TABLES", (found.table, tmp_path / "tcp6"))

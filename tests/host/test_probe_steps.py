@@ -91,7 +91,6 @@ def good(service: Service) -> Service:
 
 
 def test_a_server_that_keeps_every_promise(good: Service, check: Check) -> None:
-    """(row 8.1)."""
     found = check(good.url, **EVERYTHING)
     assert [name for name, (state, _) in found.items() if state == "failed"] == []
     skipped = {name for name, (state, _) in found.items() if state == "skipped"}

@@ -31,7 +31,7 @@ def refusal(message: str) -> tuple[int, object]:
 
 
 def count(tokens: float, usage: float = 0, *, running: int = 0, waiting: int = 0) -> tuple[int, bytes]:
-    """Give metrics as vLLM has them, with requests to the server itself, which always move."""
+    """Return metrics as vLLM has them, with requests to the server itself, which always move."""
     labels = '{engine="0",model_name="chat"}'
     lines = [
         "# TYPE vllm:generation_tokens_total counter",
@@ -56,7 +56,7 @@ class Clock:
 
 @pytest.fixture
 def clock(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give the clock of the watchdog."""
+    """Return the clock of the watchdog."""
     assert probe
     found = Clock()
     monkeypatch.setattr(probe_watch, "time", found)
@@ -221,7 +221,6 @@ def test_a_damaged_state_is_no_state(service: Service, watch: Ask, tmp_path: Pat
 
 
 def test_a_request_with_tools_must_be_taken(service: Service, watch: Ask, tmp_path: Path) -> None:
-    """(row 8.3)."""
     message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
     service.answers[CHAT] = lambda body: refusal(message) if "tools" in body else RIGHT
     code, said = watch(service.url, clients=["tools"])

@@ -87,7 +87,7 @@ def test_wrong_words_print_the_usage(module: ModuleType, capsys: pytest.CaptureF
 
 @pytest.fixture
 def hosts() -> Iterator[Nodes]:
-    """Give two hosts with the fabric of PAIR."""
+    """Yield two hosts with the fabric of PAIR."""
     if RAY is None:
         pytest.skip("opt-in: needs Ray: put the directory of a `ray` program into PATH")
     with pair() as found:

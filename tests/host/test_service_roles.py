@@ -54,7 +54,7 @@ def bench(folder: Path, role: str, tasks: str | None = None, **variables: object
 def test_what_is_missing_is_made_once(  # noqa: PLR0913, PLR0917  the columns of a table
     role: str, tasks: str | None, variables: dict[str, Any], file: str, said: str, tmp_path: Path
 ) -> None:
-    """A dry run tells it and changes nothing; the second run changes nothing (rows 16.2, 12.3)."""
+    """A dry run tells it and changes nothing; the second run changes nothing."""
     folder = bench(tmp_path, role, tasks, **variables)
     code, changed, text = play(folder, "--check")
     assert (code, changed, (folder / file).read_text()) == (0, {"here": 1}, ""), text

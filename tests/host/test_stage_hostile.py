@@ -227,7 +227,7 @@ def test_a_file_has_an_hour_and_a_minute_for_each_mebibyte(
 
 @pytest.fixture
 def problem(http: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Give the function that judges redirects, with names that no server looks up."""
+    """Return the function that judges redirects, with names that no server looks up."""
     assert http
     redirects = stage_redirects
     real = socket.getaddrinfo

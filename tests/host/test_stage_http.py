@@ -61,7 +61,7 @@ def fetch(stage: ModuleType, store: Store, url: str, *words: str | Path) -> tupl
 
 
 def ranges(hub: Hub, path: str = LARGE) -> list[str]:
-    """Give the ranges that were asked for of a file, at the content network."""
+    """Return the ranges that were asked for of a file, at the content network."""
     asked = [each for each in hub.requests if each.server == "cdn" and path in each.path]
     return [each.headers.get("range", "") for each in asked]
 

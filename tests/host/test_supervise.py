@@ -66,7 +66,7 @@ class Supervised:
 
 @pytest.fixture
 def supervise(scripts: Path, tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
-    """Give a function that starts the supervisor."""
+    """Yield a function that starts the supervisor."""
     started: list[Supervised] = []
 
     def start(*arguments: str, **state: str) -> Supervised:

@@ -55,7 +55,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def machine(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401
-    """Give a host without nft."""
+    """Return a host without nft."""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert module
     return units_host.LocalHost(tmp_path / "root")

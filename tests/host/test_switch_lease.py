@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -82,7 +83,7 @@ def identity(owner: str) -> str:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """Give a host without a lease."""
+    """Return a host without a lease."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     (tmp_path / "units.json").write_text("{}")
@@ -242,7 +243,8 @@ def test_whoever_takes_a_dead_lease_waits_for_the_end_of_its_switch(
         if len(waits) == 3:
             host.switch("inactive")
 
-    monkeypatch.setattr(host.module.time, "sleep", wait)
+    # In this module alone: a thread of an earlier test may sleep.
+    monkeypatch.setattr(host.module, "time", SimpleNamespace(sleep=wait))
     assert host.take("two", ANNA if reason == "not renewed" else NEXT)["taken_from"]["run"] == "one"
     assert len(waits) == 3
 

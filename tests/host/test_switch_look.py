@@ -79,7 +79,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """Give a host that does not differ from its generation."""
+    """Return a host that does not differ from its generation."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")

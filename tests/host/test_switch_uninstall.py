@@ -105,7 +105,7 @@ def unit(name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """Give a host with two generations."""
+    """Return a host with two generations."""
     monkeypatch.setenv("STUB", str(tmp_path))
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     host = Host(tmp_path, switch_uninstall)

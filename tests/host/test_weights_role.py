@@ -39,7 +39,7 @@ class Fleet:
     port: int = field(default_factory=free_port)
 
     def host(self, name: str) -> Store:
-        """Give the store of a host, which has the program already."""
+        """Return the store of a host, which has the program already."""
         if name not in self.stores:
             shutil.copytree(SCRIPTS, self.folder / name / PROGRAMS, ignore=shutil.ignore_patterns("__pycache__"))
             self.stores[name] = Store(self.folder / name)
@@ -157,8 +157,6 @@ def test_a_dry_run_tells_what_would_come_and_writes_nothing(fleet: Fleet) -> Non
         assert [path for path in fleet.stores["one"].folder.rglob("*") if path not in before] == []
         assert hub.requests == []
         assert fleet.apply(hub.url)[0] == 0
-        code, changed, said = fleet.apply(hub.url, "--check", "--diff")
-        assert (code, set(changed.values())) == (0, {0}), said
         blob = fleet.stores["two"].repo() / "blobs" / sha256(SAFETENSORS)
         blob.write_bytes(b"X" + SAFETENSORS[1:])
         code, changed, said = fleet.apply(hub.url, "--check", "--diff")

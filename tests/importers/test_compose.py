@@ -134,7 +134,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
     ("text", "line"),
     [("a: [", 1), ("a: 1\nb: *c", 2), ("[" * 60, 1), (BOMB, 5), ("a: 1\n\x00", 2), ("", 1), ("? [a]\n: 1", 1)],
 )
-def test_what_is_no_yaml_or_too_much_is_refused_at_its_line(text: str, line: int) -> None:
+def test_what_is_not_yaml_or_too_much_is_refused_at_its_line(text: str, line: int) -> None:
     with pytest.raises(Unreadable) as refused:
         yamlread.read(text)
     assert refused.value.line == line

@@ -68,7 +68,7 @@ def sparkrun_words(recipe: dict[str, Any]) -> list[str]:
 
 
 def flags(words: tuple[str, ...] | list[str]) -> Counter[tuple[str, ...]]:
-    """Give each flag with its values; those in front of the first flag belong together."""
+    """Return each flag with its values; those in front of the first flag belong together."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word.startswith("-"):
@@ -124,7 +124,7 @@ def test_the_machines_are_those_of_the_parallel_sizes(importer: ModuleType, path
 
 
 def leaves(node: yaml.Node, path: tuple[str, ...] = (), lines: tuple[int, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give path, text and the lines of the key and those above it, for each value of a composed document."""
+    """Yield path, text and the lines of the key and those above it, for each value of a composed document."""
     if isinstance(node, yaml.MappingNode) and node.value:
         for key, value in node.value:
             yield from leaves(value, (*path, key.value), (*lines, key.start_mark.line + 1))
@@ -178,7 +178,7 @@ def test_all_that_a_file_says_is_in_the_launch_or_in_a_note(importer: ModuleType
 
 @needs_corpus
 @pytest.mark.parametrize(("importer", "path"), FILES, ids=lambda value: getattr(value, "stem", ""))
-def test_a_note_stands_at_its_line(importer: ModuleType, path: Path) -> None:
+def test_a_note_is_at_its_line(importer: ModuleType, path: Path) -> None:
     lines = path.read_text().split("\n")
     for note in launch(importer, path).notes:
         word = re.split(r"[:\s]", note.what.removeprefix("mods: ").removeprefix("build_args: "))[0]

@@ -118,7 +118,7 @@ def test_times_are_seconds(text: str, wanted: int | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["1-2:3-4", "53:53/udp", "0:80", "70000:80", "x", ""])
-def test_what_is_no_port_is_a_note(text: str) -> None:
+def test_what_is_not_a_port_is_a_note(text: str) -> None:
     assert isinstance(docker_values.port(text, 1), Note)
 
 
@@ -193,7 +193,7 @@ def test_a_container_without_a_server_is_a_service() -> None:
     assert set(found.whys("lost")) == {"-e WEBUI_URL"}
 
 
-def test_a_path_that_is_the_callers_is_no_known_model() -> None:
+def test_a_path_that_is_the_callers_is_not_a_known_model() -> None:
     found = imported(f"docker run -p 1:8000 -v /srv/m:/models {NGC} vllm serve /models/$NAME")
     assert not found.entry.same_model
     assert found.whys("lost") == {
@@ -208,7 +208,7 @@ def test_what_is_lost_is_not_understood() -> None:
     assert set(found.whys("lost")) == {"image $IMAGE", "model $MODEL"}
 
 
-def test_a_served_name_tells_the_model_of_a_directory_that_is_called_so() -> None:
+def test_a_served_name_shows_the_model_of_a_directory_that_is_called_so() -> None:
     line = f"docker run -p 1:8000 -v /root/models:/models {NGC} vllm serve /models/qwen3-8b --served-model-name {{}}"
     found = imported(line.format("Qwen/Qwen3-8B"))
     assert (found.entry.data["model"], found.entry.store) == ("Qwen/Qwen3-8B", "/root/models")
@@ -228,7 +228,7 @@ def test_of_mounts_in_mounts_the_inner_one_counts() -> None:
     assert (found.entry.data["model"], found.entry.store) == ("org/name", "/data")
 
 
-def test_a_served_directory_is_no_model_store() -> None:
+def test_a_served_directory_is_not_a_model_store() -> None:
     found = imported(f"docker run -p 1:8000 -v /data/org/name:/models {NGC} vllm serve --model /models")
     assert (found.entry.data["model"], found.entry.store) == (placeholders.MODEL, None)
 
@@ -255,7 +255,7 @@ def test_the_time_that_a_model_has_to_load_is_kept() -> None:
     assert "timeouts" not in imported(line.format("60s")).entry.data
 
 
-def test_a_size_that_is_no_whole_number_is_written_as_it_is_meant() -> None:
+def test_a_size_that_is_not_a_whole_number_is_written_as_it_is_meant() -> None:
     found = imported(f"docker run -p 1:8000 --shm-size 6.15g {NGC} vllm serve Qwen/Qwen3-8B")
     assert found.entry.data["container"]["shm_size_gib"] == 6.15
 

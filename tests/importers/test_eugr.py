@@ -218,7 +218,7 @@ def test_a_variable_without_a_value_is_lost() -> None:
     assert (found.env, notes(found, "lost")) == ((), [(6, "A: None"), (7, "B: 1")])
 
 
-def test_a_default_that_nothing_uses_is_no_part_of_the_launch() -> None:
+def test_a_default_that_nothing_uses_is_not_a_part_of_the_launch() -> None:
     found = launch(f"{HEAD}{SIMPLE}defaults:\n  data_parallel: 1\n")
     assert notes(found, "unused") == [(6, "data_parallel: 1")]
     assert notes(found, "lost") == []
@@ -241,13 +241,13 @@ def test_a_command_that_serves_another_model_is_told() -> None:
     assert notes(found, "corrected") == [(4, "model: a/b")]
 
 
-def test_keys_that_its_launcher_ignores_are_no_losses() -> None:
+def test_keys_that_its_launcher_ignores_are_not_losses() -> None:
     found = launch(f"{HEAD}{SIMPLE}vetted_local_code: ../x\nvariants:\n  a: {{}}\n  b: {{}}\nempty:\n")
     assert notes(found, "lost") == []
     assert notes(found, "unused") == [(5, "vetted_local_code: ../x"), (6, "variants: a, b")]
 
 
-def test_a_server_that_is_no_language_model_is_started_as_it_is() -> None:
+def test_a_server_that_is_not_a_language_model_is_started_as_it_is() -> None:
     assert launch(f"{HEAD}command: uvicorn server:app --port 8000\n").argv == (
         "uvicorn",
         "server:app",

@@ -65,7 +65,7 @@ def test_words_know_their_lines() -> None:
 
 
 @pytest.mark.parametrize("text", ["[", "[]", "{}", '[{"Config": 1', "[" * 5000])
-def test_what_is_no_container_is_refused(text: str) -> None:
+def test_what_is_not_a_container_is_refused(text: str) -> None:
     with pytest.raises(Unreadable):
         inspect.read(text, name="x")
 

@@ -32,7 +32,7 @@ def test_what_only_begins_like_the_mount_stays() -> None:
     assert found.entry.data["set"]["chat_template"] == f"{HUB}-old/a.jinja"
 
 
-def test_what_lies_in_a_mount_within_the_mount_stays() -> None:
+def test_what_is_in_a_mount_within_the_mount_stays() -> None:
     found = imported(f"{STORE} --chat-template {HUB}/own/a.jinja".replace("-p 1", f"-v /opt/own:{HUB}/own -p 1"))
     assert found.entry.data["set"]["chat_template"] == f"{HUB}/own/a.jinja"
     assert found.entry.data["container"]["mounts"] == {f"{HUB}/own": {"source": "/opt/own", "read_only": False}}
@@ -52,7 +52,7 @@ def test_the_mount_of_a_download_directory_is_the_model_store() -> None:
     assert "container" not in found.entry.data
 
 
-def test_a_directory_of_a_model_stays_mounted_for_what_else_lies_in_it() -> None:
+def test_a_directory_of_a_model_stays_mounted_for_what_else_is_in_it() -> None:
     line = f"docker run -p 1:8000 -v /srv/llm:/llm {NGC} vllm serve /llm/org/Name-7B --chat-template /llm/a.jinja"
     found = imported(line)
     assert found.entry.data["container"]["mounts"] == {"/llm": {"source": "/srv/llm", "read_only": False}}

@@ -15,7 +15,7 @@ SAME = "--max-model-len 65536 --gpu-memory-utilization 0.85 --max-num-seqs 4 "
 
 
 def options(words: str) -> dict[str, Any]:
-    """Give what the words after the model become, beside the base recipe's own."""
+    """Return what the words after the model become, beside the base recipe's own."""
     data = deployment(f"{SERVE} vllm serve example/model {SAME} {words}")
     assert data["recipe"] == "base/single-spark"
     found = data.get("set", {})
@@ -63,7 +63,7 @@ def test_an_option_keeps_its_meaning_however_it_is_spelt(words: str, said: dict[
     assert found == said
 
 
-def test_a_level_of_optimization_is_no_word_too_many() -> None:
+def test_a_level_of_optimization_is_not_a_word_too_many() -> None:
     assert imported(f"{SERVE} vllm serve example/model -O3").whys("lost") == {}
 
 
@@ -215,7 +215,7 @@ def test_a_shell_in_the_container_puts_the_containers_variables_in() -> None:
     assert "abcdefgh" not in found.text + found.report
 
 
-def test_a_client_of_a_server_is_no_server() -> None:
+def test_a_client_of_a_server_is_not_a_server() -> None:
     text = "docker run lmsysorg/sglang:latest python3 -m sglang.bench_serving --backend sglang --port 8000"
     assert imported(text).entry.kind == "service"
 
@@ -229,7 +229,7 @@ def test_serve_before_a_model_is_the_servers_word_whatever_the_entrypoint() -> N
     "step",
     ["echo x > /etc/y", "curl x | bash", "pip install x || exit 1", "cat > /tmp/x <<'E'\na: 1\nE\ntrue", "a $HOSTNAME"],
 )
-def test_a_step_that_a_shell_puts_together_is_no_prelude(step: str) -> None:
+def test_a_step_that_a_shell_puts_together_is_not_a_prelude(step: str) -> None:
     found = imported(f'docker run -p 1:8000 {NGC} bash -c "{step}; vllm serve a/b"')
     prelude = found.entry.data.get("container", {}).get("prelude", ())
     assert prelude in {(), (("pip", "install", "x"),)}
@@ -242,7 +242,7 @@ def test_a_download_in_the_container_is_staged_before() -> None:
     assert "container" not in found.entry.data
 
 
-def test_the_node_that_another_one_leads_is_no_deployment_of_its_own() -> None:
+def test_the_node_that_another_one_leads_is_not_a_deployment_of_its_own() -> None:
     line = f"docker run --network host {NGC} vllm serve Qwen/Qwen3-8B --nnodes 2 --node-rank {{}}\n"
     found = imported(line.format(0) + line.format("1 --headless"))
     assert [(each.kind, each.nodes) for each in found.entries] == [("deployment", 2), ("nothing", 0)]

@@ -164,7 +164,7 @@ def test_a_secret_under_its_name_is_in_no_note(secret: str, key: str, seed: int)
 
 
 def laughs() -> str:
-    """Give a list of lists of lists, each named once and repeated twenty times."""
+    """Return a list of lists of lists, each named once and repeated twenty times."""
     lines = ["a0: &a0 [1]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 20)}]" for n in range(1, 9)]
     return "\n".join(lines) + "\n"

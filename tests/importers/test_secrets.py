@@ -137,7 +137,7 @@ def test_a_command_with_a_password_is_not_imported() -> None:
 
 
 @pytest.mark.parametrize("remark", ["# KEY: EAGLE is faster", "# key: EAGLE", "notes: 'the KEY: EAGLE is faster'"])
-def test_a_word_after_a_colon_of_a_remark_is_no_secret(remark: str) -> None:
+def test_a_word_after_a_colon_of_a_remark_is_not_a_secret(remark: str) -> None:
     text = (
         f"recipe_version: '1'\nname: x\ndescription: Qwen with EAGLE\ncontainer: c\n{remark}\n"
         """command: |\n  vllm serve a/b --hf-overrides '{{"architectures": ["EAGLE"]}}'\n"""
@@ -214,7 +214,7 @@ def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> N
         ("X=postgres://u:geheim17@db", {"geheim17"}),
     ],
 )
-def test_a_word_behind_a_key_in_a_comment_is_no_secret(text: str, hidden: set[str]) -> None:
+def test_a_word_behind_a_key_in_a_comment_is_not_a_secret(text: str, hidden: set[str]) -> None:
     assert redaction.secret_values(text) == hidden
 
 

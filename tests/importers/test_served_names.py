@@ -13,7 +13,7 @@ TRTLLM = "nvcr.io/nvidia/tensorrt-llm/release:1.2 trtllm-serve"
 
 
 def served(text: str) -> tuple[str, ...]:
-    """Give the names that the draft of a launch is served under: those of the plan."""
+    """Return the names that the draft of a launch is served under: those of the plan."""
     plan = pipeline.check(pipeline.InputFile("draft", imported(text).text.encode()), None, allow_unlocked=True).plan
     assert plan is not None
     (found,) = (each.server.served for host in plan.hosts for each in host.containers if each.kind == "deployment")

@@ -108,11 +108,11 @@ def test_a_comment_between_continued_lines_is_mended_and_told() -> None:
     assert [(note.kind, note.line) for note in found.notes] == [("corrected", 2)]
 
 
-def test_a_placeholder_in_angle_brackets_is_no_redirection() -> None:
+def test_a_placeholder_in_angle_brackets_is_not_a_redirection() -> None:
     assert words("vllm serve <MODEL HANDLE> --port 1") == ["vllm", "serve", "<MODEL HANDLE>", "--port", "1"]
 
 
-def test_a_here_document_is_no_command() -> None:
+def test_a_here_document_is_not_a_command() -> None:
     found = script("cat > x <<'EOF'\ndocker run 'a\nEOF\nb")
     assert [command.words for command in found.commands] == [("cat",), ("b",)]
     assert [(each.text, each.line, each.opened) for each in found.documents] == [("docker run 'a", 2, 1)]
@@ -235,7 +235,7 @@ def test_words_that_stand_for_a_variable_of_the_callers_are_told() -> None:
     assert [(note.kind, note.what) for note in found.notes] == [("lost", "${KEY:+…}")]
 
 
-def test_functions_and_patterns_are_no_commands() -> None:
+def test_functions_and_patterns_are_not_commands() -> None:
     found = script("f() { a; }\ncase x in (b) c ;; d) g;; esac\nh")
     assert [command.words for command in found.commands] == [
         ("a",),
@@ -339,7 +339,7 @@ def test_a_server_without_a_container_is_told() -> None:
     assert found.whys("lost") == {"vllm": "no image is named; sparkiac runs servers in containers"}
 
 
-def test_a_command_that_ends_by_itself_is_no_service() -> None:
+def test_a_command_that_ends_by_itself_is_not_a_service() -> None:
     found = imported("docker run --rm --gpus all nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04 nvidia-smi")
     assert found.entry.kind == "nothing"
     found = imported("docker run --rm vllm/vllm-openai:nightly vllm --version")

@@ -171,7 +171,7 @@ def test_doubled_braces_of_a_default_become_single() -> None:
     assert launch(HEAD + text).argv[-1] == '{"a":{"b":1}}'
 
 
-def test_a_default_that_nothing_uses_is_no_part_of_the_launch() -> None:
+def test_a_default_that_nothing_uses_is_not_a_part_of_the_launch() -> None:
     found = launch(f"{HEAD}{SIMPLE}defaults:\n  pipeline_parallel: 1\n  kv_cache_dtype: fp8\n")
     assert notes(found, "unused") == [(8, "kv_cache_dtype: fp8")]
     assert notes(found, "lost") == []
@@ -412,7 +412,7 @@ def test_layers_that_hold_are_applied_and_others_told() -> None:
     assert [line for line, what in notes(found, "unused") if what.startswith("when")] == [12]
 
 
-def test_keys_that_sparkrun_ignores_are_no_losses() -> None:
+def test_keys_that_sparkrun_ignores_are_not_losses() -> None:
     found = launch(
         HEAD
         + SIMPLE

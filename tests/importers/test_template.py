@@ -57,7 +57,7 @@ def test_a_name_without_a_value_stays_and_is_told() -> None:
     assert (filled.text, filled.missing) == ("x 1 {host}", ("host",))
 
 
-def test_a_variable_of_the_shell_is_no_placeholder() -> None:
+def test_a_variable_of_the_shell_is_not_a_placeholder() -> None:
     filled = fill("x ${NODE_IP} ${PATH:-} {port}", VALUES, strict=False)
     assert (filled.text, filled.missing, filled.valid_json) == ("x ${NODE_IP} ${PATH:-} 8000", (), True)
 

@@ -36,7 +36,7 @@ class Imported(NamedTuple):
         return tuple(note for entry in self.entries for note in entry.notes)
 
     def whys(self, kind: str) -> dict[str, str]:
-        """Give the notes of a kind: the file's words and what became of them."""
+        """Return the notes of a kind: the file's words and what became of them."""
         return {note.what: note.why for note in self.notes if note.kind == kind}
 
 
@@ -58,7 +58,7 @@ def loaded(text: str) -> Inventory:
 
 
 def deployment(text: str, form: str = "shell") -> dict[str, object]:
-    """Give what the draft says of the one deployment of a text."""
+    """Return what the draft says of the one deployment of a text."""
     found = imported(text, form)
     loaded(found.text)
     return found.entry.data

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import conftest
 from tests.lock.upstream import Upstream, repository
 from tests.standin.hub import Hub
 from tests.upstream.registry import servers
@@ -53,7 +52,3 @@ def upstream(
         found.push("vllm")
         found.write(found.deployment())
         yield found
-
-
-cli = conftest.cli
-"""Runs `sparkiac …` in this process."""

@@ -48,7 +48,7 @@ def test_kinds_and_names_have_an_order() -> None:
     ]
 
 
-def test_builds_are_no_moves() -> None:
+def test_builds_are_not_moves() -> None:
     assert changes({"builds": {"a": {"id": ONES}}}, {"builds": {}}) == ()
 
 

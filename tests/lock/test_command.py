@@ -26,7 +26,7 @@ NEWER = TINY | {"config.json": json.dumps(CONFIG | {"hidden_size": 128}).encode(
 
 
 def diff(before: str, after: str) -> tuple[list[str], list[str]]:
-    """Give the lines that went and those that came."""
+    """Return the lines that went and those that came."""
     old, new = before.splitlines(), after.splitlines()
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     changed = [code for code in codes if code[0] != "equal"]

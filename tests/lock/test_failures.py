@@ -33,7 +33,7 @@ LIMIT_SECONDS = 300
 
 
 def places(outcome: Outcome) -> list[str]:
-    """Give place, code and slug of each finding."""
+    """Return place, code and slug of each finding."""
     return [
         line.split(": ")[0] + line.split(" error")[1].split(":")[0]
         for line in outcome.err.split("\n")

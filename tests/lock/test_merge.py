@@ -137,7 +137,7 @@ def test_a_model_that_is_new_beside_a_file_of_its_repository_gets_its_commit() -
     assert (request.pin.key, request.reason, request.commit) == (("model", "acme/tiny"), "missing", "2" * 40)
 
 
-def test_what_lies_in_a_repository_moves_with_it() -> None:
+def test_what_is_in_a_repository_moves_with_it() -> None:
     locked = lock(files={PARSER: {"sha256": "5" * 64, "commit": "1" * 40}}, models={"acme/tiny": MODEL})
     for named in (("file", PARSER), ("model", "acme/tiny")):
         found = requests(locked, [file(PARSER), model()], upgraded={named})

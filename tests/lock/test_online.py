@@ -90,7 +90,7 @@ def test_a_pin_that_was_made_up(locked: Upstream, cli: Cli) -> None:
 
 
 def values(upstream: Upstream) -> dict[str, tuple[str, str]]:
-    """Give value that is changed by hand → its text before and after."""
+    """Return for each value that is changed by hand its text before and after."""
     arm = upstream.pushed["vllm"].arm
     weights = sha256(TINY["model.safetensors"])
     return {

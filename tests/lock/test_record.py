@@ -27,7 +27,7 @@ TEXT = fleet(*SOURCE)
 
 
 def record(**changes: object) -> dict[str, Any]:
-    """Give a record of the build, with these changes."""
+    """Return a record of the build, with these changes."""
     [build] = plan(TEXT).builds
     made = {"name": "engine", "id": TWOS, "spec": build.digest, "commit": "1" * 40, "tree": "2" * 40, "picked": []}
     return made | {"entrypoint": ["/entry.sh"], "command": None} | changes
@@ -45,7 +45,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def lock(lab: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[], Outcome]:
-    """Give a function that runs `sparkiac lock` there."""
+    """Return a function that runs `sparkiac lock` there."""
     assert lab.is_dir()
 
     def call() -> Outcome:
@@ -68,7 +68,6 @@ def refused(lab: Path, lock: Callable[[], Outcome]) -> str:
 
 
 def test_the_image_is_pinned_and_all_else_stays(lab: Path, lock: Callable[[], Outcome]) -> None:
-    """(row 19.5)."""
     header = "# A comment of a person.\n"
     (lab / "lab.lock.yaml").write_text(header + LOCK)
     assert lock() == Outcome(0, "lab.lock.yaml: written\n", "")
@@ -137,7 +136,6 @@ def test_a_lock_of_any_layout_is_patched_or_written_anew(
 
 
 def test_a_record_of_what_was_changed_since(lab: Path, lock: Callable[[], Outcome]) -> None:
-    """(row 19.5)."""
     (lab / "lab.yaml").write_text(fleet(*SOURCE, "check: import a"))
     assert refused(lab, lock) == (
         "record.json: the build engine has changed since; build it again or revert the change"

@@ -20,7 +20,7 @@ IMAGE = "vllm/vllm-openai:v0.19.1"
 
 
 def told(text: str, kind: str) -> dict[str, tuple[str, list[str]]]:
-    """Give users and places of what is wanted of a kind."""
+    """Return users and places of what is wanted of a kind."""
     return {
         pin.name: (" ".join(pin.users), [f"{loc.mark.line}:{loc.mark.column}" for loc in pin.locations])
         for pin in state(text).pins

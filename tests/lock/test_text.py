@@ -105,13 +105,13 @@ def test_nothing_changes_where_nothing_does() -> None:
     assert written(LAID_OUT, data) == LAID_OUT
 
 
-def test_a_new_entry_stands_behind_the_one_before_it() -> None:
+def test_a_new_entry_comes_after_the_one_before_it() -> None:
     data = images(a={"digest": ONES}, b={"digest": TWOS}, c={"digest": TWOS}) | BUILDS
     entry = f'  "{B}":\n    digest: "{TWOS}"\n'
     assert written(LAID_OUT, data) == LAID_OUT.replace("# by hand\n", f"# by hand\n{entry}")
 
 
-def test_a_first_entry_stands_first() -> None:
+def test_a_first_entry_comes_first() -> None:
     data = images(a={"digest": ONES}, c={"digest": TWOS}) | BUILDS
     text = LAID_OUT.replace(f"  # of a\n  {A}: {SHORT}   # by hand\n", "")
     assert written(text, data) == text.replace("# all of them\n", f'# all of them\n  "{A}":\n    digest: "{ONES}"\n')
@@ -123,7 +123,7 @@ def test_an_entry_that_changes_is_written_anew_and_no_other() -> None:
     assert written(LAID_OUT, data) == LAID_OUT.replace(f"  {A}: {SHORT}   # by hand\n", entry)
 
 
-def test_an_entry_that_goes_leaves_what_stands_beside_it() -> None:
+def test_an_entry_that_goes_leaves_what_is_beside_it() -> None:
     assert written(LAID_OUT, images(c={"digest": TWOS}) | BUILDS) == LAID_OUT.replace(
         f"  {A}: {SHORT}   # by hand\n", ""
     )

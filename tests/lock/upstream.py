@@ -57,7 +57,7 @@ class Upstream:
         return found
 
     def image(self, name: str, tag: str = "1") -> str:
-        """Give the reference of an image of this test."""
+        """Return the reference of an image of this test."""
         return f"{self.registry.host}/{self.prefix}/{name}:{tag}"
 
     def push(self, name: str, tag: str = "1", *, mark: str = "first", **config: object) -> content.Multi:

@@ -32,20 +32,20 @@ LATEST: Final = (0, 32, 0)
 
 @cache
 def configs() -> dict[str, Any]:
-    """Give the configurations of real models, by handle."""
+    """Return the configurations of real models, by handle."""
     found: dict[str, Any] = json.loads((HERE / "models.json").read_text())
     return found
 
 
 def network(handle: str) -> Shape:
-    """Give the shape of a model that is understood."""
+    """Return the shape of a model that is understood."""
     found = shape.read(configs()[handle])
     assert isinstance(found, Shape), found
     return found
 
 
 def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST) -> ServerOptions:
-    """Give options that make sense."""
+    """Return options that make sense."""
     found = options.read(given or {}, release=release)
     assert isinstance(found, ServerOptions), found
     return found
@@ -54,7 +54,7 @@ def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATE
 def laid(
     handle: str, given: dict[str, Any], *, release: tuple[int, ...] = LATEST, speculation: Speculation | None = None
 ) -> Cache:
-    """Give the layout of a cache that can be worked out."""
+    """Return the layout of a cache that can be worked out."""
     found = blocks.cache(network(handle), told(given, release=release), speculation=speculation)
     assert isinstance(found, Cache), found
     return found

@@ -66,7 +66,7 @@ def pool(utilization: float) -> int:
 
 
 def memory() -> Iterator[Figure]:
-    """Give the figures of memory."""
+    """Yield the figures of memory."""
     layout = laid(QWEN, GUIDE, speculation=MTP_3)
     long = laid(QWEN, {**GUIDE, "max_model_len": 262_144}, speculation=MTP_3)
     guide = "Spark guide"
@@ -115,7 +115,7 @@ def _post() -> Iterator[Figure]:
 
 
 def _compressed() -> Iterator[Figure]:
-    """Give the figures of DeepSeek-V4-Flash on two machines, of which the smaller one has 119 GiB."""
+    """Yield the figures of DeepSeek-V4-Flash on two machines, of which the smaller one has 119 GiB."""
     two = MTP_3._replace(method="deepseek_mtp", tokens=2)
     layout = laid(FLASH, FLASH_TOLD, release=FLASH_RELEASE, speculation=two)
     made = budget.server(

@@ -36,7 +36,7 @@ def test_a_sum_with_an_unknown_term_names_it() -> None:
     assert total_bytes(terms[:1]) == 1
 
 
-def test_what_lacks_is_joined_without_repetition() -> None:
+def test_what_is_missing_is_joined_without_repetition() -> None:
     assert unknown_of(Unknown(("a", "b")), 3, Unknown(("b",))) == Unknown(("a", "b"))
     assert unknown_of(1, None) is None
 

@@ -256,7 +256,7 @@ def test_from_0_29_on_one_block_is_never_handed_out() -> None:
     assert known(FULL, release=(0, 29, 0)).pool_bytes(2) == (2 * 256 + 1) * 16 * 512
 
 
-def test_a_pool_that_lacks_holds_nothing() -> None:
+def test_a_pool_that_is_missing_holds_nothing() -> None:
     assert (known(FULL).blocks(-5), known(FULL).tokens(-5)) == (0, 0)
 
 

@@ -88,7 +88,7 @@ def test_a_pool_can_be_fixed_from_0_10_2_on(release: tuple[int, ...], told: bool
     assert found.told is told
 
 
-def test_advice_names_what_lacks() -> None:
+def test_advice_names_what_is_missing() -> None:
     assert predicted(total_bytes=None).advice == Unknown(("total memory",))
     unknown = Checkpoint(pinned(config=configs()[QWEN]))
     assert predicted(checkpoint=unknown).advice == Unknown(("weights",))
@@ -118,7 +118,6 @@ def test_a_server_of_an_unknown_request_frees_nothing_known() -> None:
 
 
 def test_lowering_gives_memory_to_the_host_and_raising_gives_tokens_to_the_pool() -> None:
-    """(row 5.3)."""
     lower, higher = predicted().steps
     assert isinstance(lower, UtilizationStep)
     assert isinstance(higher, UtilizationStep)
@@ -141,7 +140,7 @@ def test_steps_stay_between_nothing_and_all() -> None:
     ] == [0.09]
 
 
-def test_steps_name_what_lacks() -> None:
+def test_steps_name_what_is_missing() -> None:
     unknown = Checkpoint(pinned(config=configs()[QWEN]))
     assert predicted(checkpoint=unknown).steps == (Unknown(("weights",)),) * 2
     placed = server("x", total_bytes=None, options=told(GUIDE), weights=STATED)
@@ -183,7 +182,7 @@ def test_an_unknown_network_leaves_the_servers_terms_known() -> None:
 
 
 @pytest.mark.parametrize(("seqs", "all_fit"), [(1, True), (2, False)])
-def test_an_earlier_start_tells_the_tokens_of_a_cache_that_is_not_understood(seqs: int, *, all_fit: bool) -> None:
+def test_an_earlier_start_shows_the_tokens_of_a_cache_that_is_not_understood(seqs: int, *, all_fit: bool) -> None:
     config = {**configs()["deepseek-ai/DeepSeek-V4-Flash"], "model_type": "deepseek_v41"}
     network = Checkpoint(pinned(config=config), stated=Term("w", 74 * GIB, "thread L315"))
     options = {"max_model_len": 300_000, "max_num_seqs": seqs}

@@ -109,7 +109,7 @@ def test_a_gate_without_a_bound_leaves_no_state_behind() -> None:
     assert found.layers[0] == Linear(96, 96, 128, 128, 4)
 
 
-def test_what_lacks_of_a_section_is_named() -> None:
+def test_what_is_missing_of_a_section_is_named() -> None:
     text = configs()["moonshotai/Kimi-K3"]["text_config"]
     assert shape.read({**text, "linear_attn_config": {"kda_layers": [1]}}) == Unknown(
         ("num_heads", "head_dim", "short_conv_kernel_size")
@@ -136,7 +136,7 @@ def test_a_configuration_without_a_family_is_not_understood() -> None:
     assert shape.read({}) == Unknown(("the layers of model type None",))
 
 
-def test_every_fact_that_lacks_is_named_once() -> None:
+def test_every_fact_that_is_missing_is_named_once() -> None:
     assert shape.read({"model_type": "llama", "num_hidden_layers": 3}) == Unknown(
         ("num_attention_heads", "hidden_size", "num_key_value_heads")
     )
@@ -156,7 +156,7 @@ def test_layers_of_an_unknown_kind_or_number_are_not_guessed(lists: dict[str, ob
     assert shape.read({**DENSE, **lists}) == Unknown(("layer_types: the kind of each layer",))
 
 
-def test_a_truth_value_is_no_count() -> None:
+def test_a_truth_value_is_not_a_count() -> None:
     assert shape.read({**DENSE, "num_hidden_layers": True}) == Unknown(("num_hidden_layers",))
 
 

@@ -44,7 +44,7 @@ def test_compressed_attention_keeps_a_window_and_what_its_ratio_says() -> None:
     assert found.drafts == (first,)
 
 
-def test_an_indexer_stands_beside_latent_attention() -> None:
+def test_an_indexer_is_beside_latent_attention() -> None:
     found = network(V32)
     layer = Sparse((Rows(132), Latent(576, packed_bytes=656)), 64)
     assert set(found.layers) == {layer}
@@ -76,7 +76,7 @@ def test_a_pattern_says_which_layers_share_an_indexer() -> None:
         ({"sliding_window": None}, "sliding_window"),
     ],
 )
-def test_a_fact_of_compressed_attention_that_lacks_is_named_once(change: dict[str, Any], missing: str) -> None:
+def test_a_fact_of_compressed_attention_that_is_missing_is_named_once(change: dict[str, Any], missing: str) -> None:
     assert shape.read({**configs()[FLASH], **change}) == Unknown((missing,))
 
 

@@ -30,7 +30,6 @@ Desired GPU memory utilization is (0.55, 65.8 GiB). Actual usage is 21.94 GiB fo
 
 
 def test_the_log_that_the_guide_prints() -> None:
-    """(row 5.1)."""
     assert startup.read(GUIDES_LOG) == Startup(
         weights_bytes=round(21.94 * GIB),
         pool_bytes=round(76.49 * GIB),

@@ -34,7 +34,7 @@ def test_the_median_range_is_narrow(drafts: bool, most: float) -> None:  # noqa:
     assert statistics.median(row.width for row in RATES if bool(row.drafts) is drafts) <= most
 
 
-def test_published_speeds_lie_in_their_range_but_for_these() -> None:
+def test_published_speeds_are_in_their_range_but_for_these() -> None:
     assert [row.what for row in RATES if not row.inside] == [
         "Qwen3.5-122B NVFP4",
         "Gemma-4-26B FP8, MTP 4, reasoning",

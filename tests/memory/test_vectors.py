@@ -44,7 +44,7 @@ def pool_bytes(utilization: float, total: int = TOTAL_BYTES, calibration: Measur
 
 
 def logged(tokens: int, *, context: int, max_num_seqs: int = 1, pool: int = POOL_BYTES, now: int = POOL_BYTES) -> Fit:
-    """Give what a pool of `now` bytes holds if a start with this context counted its tokens in `pool` bytes."""
+    """Return what a pool of `now` bytes holds if a start with this context counted its tokens in `pool` bytes."""
     calibration = Measured(pool_bytes=pool, tokens=tokens, context=context)
     options = told({"max_model_len": context, "max_num_seqs": max_num_seqs})
     found = measured(now, calibration=calibration, options=options)
@@ -55,37 +55,37 @@ def logged(tokens: int, *, context: int, max_num_seqs: int = 1, pool: int = POOL
 # -- the pool of KV cache (Spark guide L345-359) ----------------------------------------------------
 
 
-def test_v1_v2_a_token_of_the_log_costs_16_6_kib() -> None:
+def test_a_token_of_the_log_costs_16_6_kib() -> None:
     token_bytes = GIB / logged(TOKENS, context=65_536, now=GIB).tokens
     assert token_bytes == pytest.approx(16_955.2, abs=0.2)
     assert token_bytes / 1024 == pytest.approx(16.6, abs=0.05)  # the guide writes KB
 
 
-def test_v1_the_allocator_gives_the_tokens_of_the_log_exactly() -> None:
+def test_the_allocator_gives_the_tokens_of_the_log_exactly() -> None:
     assert LAYOUT.tokens(POOL_BYTES) == TOKENS
     assert LAYOUT.blocks(POOL_BYTES) == 3400
     assert LAYOUT.block_tokens == 2144
     assert LAYOUT.block_bytes == 11 * 2144 * 1024
 
 
-def test_v3_the_pool_holds_73_91_requests_of_65536() -> None:
+def test_the_pool_holds_73_91_requests_of_65536() -> None:
     assert LAYOUT.concurrency(POOL_BYTES) == pytest.approx(73.91, abs=0.005)
     assert logged(TOKENS, context=65_536).concurrency == pytest.approx(73.91, abs=0.005)
 
 
-def test_v4_four_requests_are_262144_tokens_and_fit() -> None:
+def test_four_requests_are_262144_tokens_and_fit() -> None:
     assert 4 * LAYOUT.context == 262_144
     assert fit(LAYOUT, POOL_BYTES, max_num_seqs=4).all
 
 
-def test_v5_one_request_of_256k_takes_about_4_gb_by_the_average_and_3_3_by_the_allocator() -> None:
+def test_one_request_of_256k_takes_about_4_gb_by_the_average_and_3_3_by_the_allocator() -> None:
     assert 4.0 < 262_144 * TOKEN_BYTES / GIB < 4.5
     assert 4.0 < 262_144 * TOKEN_BYTES / 1e9 < 4.5
     long = laid(QWEN, {**GUIDE, "max_model_len": 262_144}, speculation=MTP_3)
     assert long.request_bytes / 1e9 == pytest.approx(3.33, abs=0.01)
 
 
-def test_v6_a_pool_of_1_4m_tokens_holds_five_requests_of_256k_by_the_average() -> None:
+def test_a_pool_of_1_4m_tokens_holds_five_requests_of_256k_by_the_average() -> None:
     five = logged(1_400_000, context=262_144, max_num_seqs=5)
     assert math.floor(five.concurrency) == 5
     assert five.all
@@ -98,9 +98,7 @@ def test_v6_a_pool_of_1_4m_tokens_holds_five_requests_of_256k_by_the_average() -
     [(76, 4.8e6, 74, 0.01), (39, 2.4e6, 37, 0.03), (23, 1.4e6, 22, 0.045)],
     ids=["v7", "v8", "v9"],
 )
-def test_v7_v8_v9_pools_of_the_table_hold_their_tokens(
-    pool_gib: int, tokens: float, requests: float, tolerance: float
-) -> None:
+def test_pools_of_the_table_hold_their_tokens(pool_gib: int, tokens: float, requests: float, tolerance: float) -> None:
     size = pool_gib * GIB
     for counted in (LAYOUT.tokens(size), size / TOKEN_BYTES):
         assert counted == pytest.approx(tokens, rel=tolerance)
@@ -108,18 +106,17 @@ def test_v7_v8_v9_pools_of_the_table_hold_their_tokens(
 
 
 @pytest.mark.parametrize(("utilization", "gigabytes"), [(0.5, 45), (0.4, 58)])
-def test_v10_freed_memory_is_the_difference_of_utilization_of_128_gb(utilization: float, gigabytes: int) -> None:
+def test_freed_memory_is_the_difference_of_utilization_of_128_gb(utilization: float, gigabytes: int) -> None:
     freed = step(placed(0.85), LAYOUT, total=128 * 10**9, utilization=utilization)
     assert isinstance(freed, UtilizationStep)
     assert round(freed.host_bytes / 1e9) == gigabytes
 
 
-def test_v11_two_pools_of_the_table_give_the_memory_of_the_machine() -> None:
+def test_two_pools_of_the_table_give_the_memory_of_the_machine() -> None:
     assert (pool_bytes(0.85) - pool_bytes(0.4)) / GIB == pytest.approx(76.49 - 23, rel=0.005)
 
 
-def test_v12_the_overhead_of_the_log_is_2_9_gib_and_3_are_assumed() -> None:
-    """(row 5.2)."""
+def test_the_overhead_of_the_log_is_2_9_gib_and_3_are_assumed() -> None:
     overhead = requested_bytes(TOTAL_BYTES, 0.85) - (WEIGHTS.size_bytes or 0) - POOL_BYTES
     assert overhead / GIB == pytest.approx(2.90, abs=0.01)
     assert [(term.name, term.size_bytes, term.assumed) for term in placed(0.85).inside[1:]] == [
@@ -129,7 +126,7 @@ def test_v12_the_overhead_of_the_log_is_2_9_gib_and_3_are_assumed() -> None:
     assert pool_bytes(0.4) == pytest.approx(23 * GIB, rel=0.015)
 
 
-def test_v12_the_row_for_0_5_fits_neither_of_the_two_others() -> None:
+def test_the_row_for_0_5_fits_neither_of_the_two_others() -> None:
     # Inconsistent in the source: 39 GiB are 4.3 above the line through its other rows.
     assert pool_bytes(0.5) / GIB == pytest.approx(34.77, abs=0.11)
     assert 39 * GIB / pool_bytes(0.5) - 1 == pytest.approx(0.125, abs=0.005)
@@ -159,8 +156,7 @@ def test_v12d_two_requests_of_256k_fit_into_the_pool_of_0_4() -> None:
 # -- context and YaRN ---------------------------------------------------------------------------------
 
 
-def test_v15_a_million_tokens_fit_into_the_pool_of_0_4() -> None:
-    """(row 5.8)."""
+def test_a_million_tokens_fit_into_the_pool_of_0_4() -> None:
     assert pytest.approx(15.95, abs=0.01) == 1_010_000 * TOKEN_BYTES / GIB
     stretched = laid(QWEN, {**GUIDE, "max_model_len": 1_010_000}, speculation=MTP_3)
     assert fit(stretched, pool_bytes(0.4), max_num_seqs=1).one
@@ -170,8 +166,7 @@ def test_v15_a_million_tokens_fit_into_the_pool_of_0_4() -> None:
 # -- other figures of memory --------------------------------------------------------------------------
 
 
-def test_v16_the_share_of_0_55_is_of_all_memory_and_not_of_62_gb() -> None:
-    """(row 5.5)."""
+def test_the_share_of_0_55_is_of_all_memory_and_not_of_62_gb() -> None:
     # Inconsistent in the source: 65.8 is of the whole memory, although CUDA is said to see 62 GB of it.
     assert requested_bytes(round(119.64 * GIB), 0.55) / GIB == pytest.approx(65.8, abs=0.01)
     assert requested_bytes(62 * GIB, 0.55) / GIB == pytest.approx(34.1, abs=0.01)
@@ -191,8 +186,7 @@ def test_v16c_the_post_names_two_contexts(context: int, requests: float) -> None
     assert logged(1_600_000, context=context).concurrency == pytest.approx(requests, abs=0.05)
 
 
-def test_v17_v18_two_machines_share_the_weights_and_the_smaller_one_counts() -> None:
-    """(row 5.7) (row 15.6)."""
+def test_two_machines_share_the_weights_and_the_smaller_one_counts() -> None:
     smallest = group_bytes({"thinkstation": 119 * GIB, "ascent": 121 * GIB})
     assert smallest == 119 * GIB
     whole = Term("weights", 148 * GIB, "DeepSeek-V4 thread L315")
@@ -201,7 +195,7 @@ def test_v17_v18_two_machines_share_the_weights_and_the_smaller_one_counts() -> 
     assert host(smallest, services=(share,)).headroom_bytes == 45 * GIB
 
 
-def test_v20_the_peak_of_loading_fits_into_121_gib() -> None:
+def test_the_peak_of_loading_fits_into_121_gib() -> None:
     loading = host(
         121 * GIB,
         services=(Term("weights", 74 * GIB, "DeepSeek-V4 thread L315"),),
@@ -237,7 +231,7 @@ def test_v20h_the_block_of_mtp_2_is_80_tokens_longer_than_a_batch_of_2048() -> N
 @pytest.mark.parametrize(
     ("tokens", "seconds"), [(3000, 0.5), (6000, 1.0), (64_000, 10), (1_010_000, 162.9)], ids=["3K", "6K", "64K", "1M"]
 )
-def test_v21_the_first_token_comes_after_the_prompt(tokens: int, seconds: float) -> None:
+def test_the_first_token_comes_after_the_prompt(tokens: int, seconds: float) -> None:
     assert prefill_seconds(tokens, rates=RATE).low == pytest.approx(seconds, rel=0.05)
 
 
@@ -273,9 +267,7 @@ def test_v22g_an_acceptance_of_0_8_gives_about_three_tokens_a_step() -> None:
     ],
     ids=["v23", "v24", "v25", "v26", "v27"],
 )
-def test_v23_to_v27_prefill_rates_of_the_blog_give_its_times(
-    prompt: int, ttft: float, rate: float, tolerance: float
-) -> None:
+def test_prefill_rates_of_the_blog_give_its_times(prompt: int, ttft: float, rate: float, tolerance: float) -> None:
     assert prefill_seconds(prompt, rates=Prefill(low=rate, high=rate, source="stated")).low == pytest.approx(
         ttft, rel=tolerance
     )
@@ -292,7 +284,7 @@ def test_v23_to_v27_prefill_rates_of_the_blog_give_its_times(
         (65536, 106795.86, 636.79),
     ],
 )
-def test_v35_a_rate_gives_the_time_of_prompt_and_depth(depth: int, milliseconds: float, rate: float) -> None:
+def test_a_rate_gives_the_time_of_prompt_and_depth(depth: int, milliseconds: float, rate: float) -> None:
     found = prefill_seconds(2048 + depth, rates=Prefill(low=rate, high=rate, source="stated"))
     assert 1000 * found.low == pytest.approx(milliseconds, rel=0.016)
 
@@ -300,7 +292,7 @@ def test_v35_a_rate_gives_the_time_of_prompt_and_depth(depth: int, milliseconds:
 # -- figures against each other -----------------------------------------------------------------------------
 
 
-def test_v41_weights_of_148_gib_do_not_fit_one_machine() -> None:
+def test_weights_of_148_gib_do_not_fit_one_machine() -> None:
     alone = server(
         "deepseek",
         total_bytes=119 * GIB,

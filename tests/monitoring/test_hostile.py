@@ -42,20 +42,20 @@ def targets(text: str) -> list[dict[str, Any]]:
     return [group for job in read(rendered(text), CONFIG)["scrape_configs"] for group in job["static_configs"]]
 
 
-def test_c11_c12_no_text_of_the_inventory_is_in_a_query() -> None:
+def test_no_text_of_the_inventory_is_in_a_query() -> None:
     """Labels are compared with each other or with fixed texts: there is nothing to quote."""
     assert rules(hostile(SHORT)) == rules(SHORT)
     assert rules(SHORT.replace("chat:", "other:")) == rules(SHORT)
 
 
-def test_c13_no_label_is_made_by_replacement() -> None:
+def test_no_label_is_made_by_replacement() -> None:
     """Only a replacement reads `$1`; the labels of a target are taken as they are."""
     for job in read(rendered(hostile(SHORT)), CONFIG)["scrape_configs"]:
         assert not job.keys() & {"relabel_configs", "metric_relabel_configs"}
     assert targets(hostile(SHORT)) == targets(SHORT)
 
 
-def test_c14_braces_in_a_label_stay_in_the_text_of_an_alert(tmp_path: Path) -> None:
+def test_braces_in_a_label_stay_in_the_text_of_an_alert(tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
     [alert] = [each for group in rules()["groups"] for each in group["rules"] if each.get("alert") == "WrongAnswers"]
     labels = {"deployment": HOSTILE, "host": "spark-01", "unit": "sparkiac-chat"}
@@ -75,7 +75,7 @@ def test_c14_braces_in_a_label_stay_in_the_text_of_an_alert(tmp_path: Path) -> N
     assert code == 0, printed
 
 
-def test_j04_each_host_and_each_deployment_is_one_target() -> None:
+def test_each_host_and_each_deployment_is_one_target() -> None:
     found = [(group["labels"].get("deployment"), group["labels"]["host"]) for group in targets(FLEET)]
     servers = {(name, host) for name, (host, _) in SERVERS.items()}
     assert sorted(each for each in found if each[0]) == sorted(servers)
@@ -87,7 +87,7 @@ def test_j04_each_host_and_each_deployment_is_one_target() -> None:
         ]
 
 
-def test_j05_labels_stay_the_same_when_a_deployment_changes() -> None:
+def test_labels_stay_the_same_when_a_deployment_changes() -> None:
     """With another set of labels a series would begin anew: graphs break, and alerts start again."""
     changed = FLEET.replace("    port: 8002\n", "    port: 8002\n    set: {max_model_len: 4096}\n    env: {ANY: x}\n")
     assert targets(changed) == targets(FLEET)

@@ -64,7 +64,7 @@ def test_what_an_alert_and_a_panel_read_is_what_they_declare() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_each_recorded_metric_exists_in_that_release(page: Path) -> None:
-    """Speculation is off on all pages but one (row 8.5)."""
+    """Speculation is off on all pages but one."""
     release = page.stem.split("-")[1]
     speculates = page.stem.endswith("speculation")
     offer = {
@@ -95,7 +95,7 @@ def test_prometheus_reads_the_rules_of_every_engine(engine: str, tmp_path: Path)
     assert code == 0, said
 
 
-def test_counters_that_move_at_the_end_of_a_request_are_no_rates() -> None:
+def test_counters_that_move_at_the_end_of_a_request_are_not_rates() -> None:
     """A rate of them is 0 while one long request runs, which would look like a hang."""
     assert "generated_tokens_per_second" not in recording.rules([engines.quantities("sglang")])
     assert "generated_tokens_per_second" in recording.rules([engines.quantities("vllm")])

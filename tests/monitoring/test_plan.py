@@ -70,7 +70,6 @@ def test_nothing_starts_without_prometheus() -> None:
 
 
 def test_the_jobs_and_their_labels() -> None:
-    """(rows 14.1, 14.2)."""
     found = jobs(FULL)
     assert sorted(found) == ["alertmanager", "deployments", "external-m3-ultra", "gpu", "grafana", "node", "prometheus"]
     [chat] = found["deployments"]["static_configs"]
@@ -106,7 +105,7 @@ def test_a_group_has_metrics_on_its_leader() -> None:
     assert found["deployments"] == ["192.168.1.12:8001"]
 
 
-def test_exporters_on_all_hosts_are_no_group() -> None:
+def test_exporters_on_all_hosts_are_not_a_group() -> None:
     """The same unit runs on every host, and the hosts still change one after the other."""
     plan = checked(SHORT, allow_unlocked=True).plan
     assert plan is not None

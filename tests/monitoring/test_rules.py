@@ -50,7 +50,6 @@ def firing(name: str, minute: int, *, count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_alert_fires_and_clears(name: str, tmp_path: Path) -> None:
-    """(row 8.6)."""
     case: Case = CASES[name]
     (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
     series = [{"series": key, "values": values} for key, values in case.series.items()]

@@ -151,7 +151,7 @@ def test_it_is_the_installed_one_that_ran(command: Path) -> None:
     assert all(line.startswith(str(command.parent.parent)) for line in said), said
 
 
-def test_its_command_tells_the_version(command: Path) -> None:
+def test_its_command_shows_the_version(command: Path) -> None:
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"sparkiac, version {__version__}\n"
 

@@ -105,7 +105,7 @@ def resolved(text: str, *, locked: str = LOCK, interfaces: Mapping[str, Interfac
 
 
 def values(text: str) -> dict[str, Any]:
-    """Give what is resolved of an inventory, as plain data without what no layer says."""
+    """Return what is resolved of an inventory, as plain data without what no layer says."""
     return dumped(resolved(text).fleet)
 
 
@@ -115,13 +115,13 @@ def planned(text: str, *, locked: str = LOCK) -> Plan:
 
 
 def containers(text: str, *, locked: str = LOCK) -> dict[str, Container]:
-    """Give the planned containers by `host/name`."""
+    """Return the planned containers by `host/name`."""
     plan = planned(text, locked=locked)
     return {f"{host.name}/{each.name}": each for host in plan.hosts for each in host.containers}
 
 
 def container(text: str, *, locked: str = LOCK) -> Container:
-    """Give the one planned container."""
+    """Return the one planned container."""
     [found] = containers(text, locked=locked).values()
     return found
 
@@ -152,7 +152,7 @@ def repositories(plan: Plan) -> list[str]:
 
 
 def pins(text: str, locked: str = "version: 1\nimages: {}\n") -> str:
-    """Give a lock with the commits of all repositories that a plan of the inventory needs, beside what it holds."""
+    """Return a lock with the commits of all repositories that a plan of the inventory needs, beside what it holds."""
     outcome = checked(text, locked=locked, allow_unlocked=True)
     names = repositories(outcome.plan) if outcome.plan else ()
     models = "".join(f"  {name}: {{{SMALL}}}\n" for name in names)

@@ -18,14 +18,14 @@ NAME: Final = f"image: example.org/vllm:1@{ONES}"
 
 
 def known(version: str, name: str) -> Interface:
-    """Give a release as an image that calls itself otherwise would tell of it."""
+    """Return a release as an image that calls itself otherwise would tell of it."""
     found = interfaces.interface(version)
     assert found is not None
     return found._replace(version=name)
 
 
 def vllm(interface: Interface, digest: str = ONES, image: str = NAME) -> str | None:
-    """Give the release that is taken to be in the image."""
+    """Return the release that is taken to be in the image."""
     (host,) = build(resolved(deployment(image), interfaces={digest: interface})).hosts
     return host.containers[0].image.vllm
 

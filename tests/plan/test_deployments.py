@@ -20,7 +20,7 @@ WATCH = ("CMD", "python3", "/run/sparkiac/lib/probe.py", "watch", "/run/sparkiac
 
 
 def test_the_whole_container() -> None:
-    """Loading may take 20 minutes (row 7.2)."""
+    """Loading may take 20 minutes."""
     chat = container(deployment())
     assert (chat.kind, chat.name, chat.unit) == ("deployment", "chat", "sparkiac-chat")
     assert (chat.description, chat.path) == ("example/model", ("deployments", "chat"))
@@ -120,15 +120,14 @@ def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
 
 
 def test_commands_before_the_server_wrap_it_too() -> None:
-    """As the Omni recipe installs its audio part (row 3.1)."""
+    """As the Omni recipe installs its audio part."""
     chat = container(deployment("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, ok]]}"))
     assert chat.command.pre_start == (("pip", "install", "vllm[audio]"), ("echo", "ok"))
     assert chat.command.needs_shell
     assert chat.command.words[:2] == ("vllm", "serve")
 
 
-def test_files_lie_under_the_name_of_their_content() -> None:
-    """(row 4.8)"""  # noqa: D400, D415  the row is all there is to say
+def test_files_are_under_the_name_of_their_content() -> None:
     url = "hf://example/model/parser.py"
     locked = f"{LOCK}files: {{'{url}': {{sha256: '{'a' * 64}'}}}}\n"
     lines = f"container: {{files: {{/opt/p.py: {{url: '{url}'}}, /opt/other.py: {{url: 'file:///srv/o.py'}}}}}}"

@@ -32,7 +32,6 @@ def nodes(text: str) -> tuple[Container, Container]:
 
 
 def test_a_head_starts_ray_waits_for_all_nodes_and_then_starts_vllm() -> None:
-    """(row 15.1)."""
     head, _ = nodes(RAY)
     start, wait = head.command.pre_start
     assert start[:3] == ("ray", "start", "--head")
@@ -54,7 +53,6 @@ def test_a_worker_of_ray_runs_ray_instead_of_the_image_s_vllm() -> None:
 
 
 def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
-    """(row 15.1)."""
     head, worker = nodes(RAY)
     for words in (head.command.pre_start[0], worker.argv):
         assert {"--object-store-memory=1073741824", "--num-gpus=1", "--object-manager-port=29503"} < {*words}
@@ -68,7 +66,6 @@ def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
 
 
 def test_vllm_s_own_processes_open_one_port_on_the_leader() -> None:
-    """(row 15.2)."""
     leader, worker = nodes(PAIR)
     assert leader.network.group_ports == (("29501", "7349"), ("192.168.177.11",))
     assert leader.network.link == worker.network.link == ("spark-02", "192.168.177.12", 7349, ("spark-01",))

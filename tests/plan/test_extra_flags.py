@@ -31,7 +31,7 @@ def test_an_image_may_add_variables_to_its_release() -> None:
     ("reference", "provenance"),
     [("nvcr.io/nvidia/vllm:26.04-py3", "vendor"), ("vllm/vllm-openai:v0.20.0", "upstream")],
 )
-def test_a_tag_tells_who_stands_behind_it_and_adds_nothing_by_itself(reference: str, provenance: str) -> None:
+def test_a_tag_shows_who_stands_behind_it_and_adds_nothing_by_itself(reference: str, provenance: str) -> None:
     assert tag(reference).provenance == provenance
     assert tag(reference).added == AddedNames()
 

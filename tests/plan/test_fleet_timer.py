@@ -1,4 +1,4 @@
-"""The fleet timer in the plan: what it checks, at which URLs, with which secrets (rows 13.1, 13.2)."""
+"""The fleet timer in the plan: what it checks, at which URLs, with which secrets."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SKIP: Final = "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"
 
 
 def test_triton_finds_ptxas_after_the_commands_before_the_server(tmp_path: Path) -> None:
-    """Both commands of the fragment run in a temporary root, a second time as after a restart (row 15.4)."""
+    """Both commands of the fragment run in a temporary root, a second time as after a restart."""
     chat = container(deployment("image: nvcr.io/nvidia/vllm:26.04-py3", "fragments: [sm121-ngc-2604]"))
     assert [words[0] for words in chat.command.pre_start] == ["mkdir", "ln"]
     compiler = tmp_path / "usr/local/cuda/bin/ptxas"
@@ -43,7 +43,7 @@ def fits(first: int, second: int) -> set[object]:
 
 
 def test_the_smaller_host_decides_what_a_group_can_hold() -> None:
-    """The thread has hosts of 119 and 121 GiB (row 15.6)."""
+    """The thread has hosts of 119 and 121 GiB."""
     [small] = fits(119, 119)
     assert not isinstance(small, Unknown)
     assert fits(119, 121) == fits(121, 119) == {small}
@@ -51,7 +51,7 @@ def test_the_smaller_host_decides_what_a_group_can_hold() -> None:
 
 
 def test_the_memory_check_can_be_skipped_where_the_image_reads_the_variable() -> None:
-    """No release of vLLM has this variable; the build of the thread does (row 17.3)."""
+    """No release of vLLM has this variable; the build of the thread does."""
     patched = deployment("image: vllm-ds4-pinned", SKIP) + (
         "builds: {vllm-ds4-pinned: {base: 'nvcr.io/nvidia/vllm:26.04-py3', install: [pip, install, .]}}\n"
     )
@@ -72,7 +72,7 @@ def codes(text: str) -> list[str]:
 
 
 def test_helpers_of_others_are_named_with_what_stands_for_each() -> None:
-    """Each command and playbook of the table exists (row 15.8)."""
+    """Each command and playbook of the table exists."""
     page = (ROOT / "docs/cluster.md").read_text()
     table = page.partition("## Helpers of others\n")[2].partition("\n## ")[0]
     for name in ("mark-ramsey-ri/vllm-dgx-spark", "spark_cluster_setup", "launch-cluster.sh"):

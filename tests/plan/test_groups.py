@@ -7,7 +7,7 @@ from tests.plan.fleets import COMMIT, PAIR, containers
 
 
 def options(command: tuple[str, ...]) -> dict[str, str]:
-    """Give the options after `vllm serve MODEL`, without dashes."""
+    """Return the options after `vllm serve MODEL`, without dashes."""
     return dict(word.removeprefix("--").partition("=")[::2] for word in command[3:])
 
 
@@ -58,7 +58,6 @@ def test_each_node_speaks_from_its_own_fabric_address() -> None:
 
 
 def test_each_node_binds_its_traffic_to_its_own_links() -> None:
-    """(row 15.3)."""
     first = {"NCCL_SOCKET_IFNAME": "enp1s0f1np1", "GLOO_SOCKET_IFNAME": "enp1s0f1np1"}
     second = "{interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.178.12/24}"
     nodes = containers(PAIR.replace("192.168.177.12/24}]", f"192.168.177.12/24}}, {second}]"))
@@ -112,7 +111,7 @@ def test_settings_of_one_host_are_its_own() -> None:
     assert "NCCL_DEBUG" not in nodes["spark-02/big"].command.env
 
 
-def test_a_list_of_one_host_is_no_group() -> None:
+def test_a_list_of_one_host_is_not_a_group() -> None:
     [alone] = containers(PAIR.replace("hosts: [spark-02, spark-01]", "hosts: [spark-02]")).values()
     assert (alone.server.node, alone.network.host) == (None, False)
     assert alone.network.published is not None

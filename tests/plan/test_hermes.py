@@ -1,4 +1,4 @@
-"""Hermes Agent: a program with an API of its own (row 10.2)."""
+"""Hermes Agent: a program with an API of its own."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_another_model_port_and_variable() -> None:
 
 
 def test_its_port_and_its_secrets_are_looked_at_before_anything_starts() -> None:
-    """Its port collides like any other (row 16.3), and there is no image to look for."""
+    """Its port collides like any other, and there is no image to look for."""
     [host] = planned(fleet()).hosts
     ports = [(each.unit, each.port) for each in host.preflight.ports]
     assert ports == [("sparkiac-agent", 8642), ("sparkiac-chat", 8001)]

@@ -62,7 +62,6 @@ def test_what_a_machine_of_which_little_is_known_has_not() -> None:
 
 
 def test_memory_is_added_up_over_engines_and_what_is_kept() -> None:
-    """(row 5.4)."""
     graphs = "measured: {graphs_bytes: 1073741824}"
     [host] = planned(deployment("set: {gpu_memory_utilization: 0.5}", graphs)).hosts
     assert host.budget is not None

@@ -12,7 +12,7 @@ NGC = "nvcr.io/nvidia/vllm:26.04-py3"
 
 
 def pull(reference: str, **mirrors: str) -> str:
-    """Give what hosts pull when `__` in a mirrored prefix is a slash and `_` a dot."""
+    """Return what hosts pull when `__` in a mirrored prefix is a slash and `_` a dot."""
     renamed = {prefix.replace("__", "/").replace("_", "."): mirror for prefix, mirror in mirrors.items()}
     return image(f"{reference}@{ONES}", lock=None, mirrors=renamed).repository
 

@@ -28,7 +28,7 @@ def kind(name: str, *lines: str, host: str = "spark-01: {address: 192.168.1.11}"
     ],
 )
 def test_port_and_health_are_the_kinds_own(name: str, port: int, health: str) -> None:
-    """As the dual-Spark post has them (row 12.1) (row 12.2) (row 12.3) (row 16.3)."""
+    """As the dual-Spark post has them."""
     found = container(kind(name))
     assert found.network.published == Published("192.168.1.11", port, port)
     assert (found.network.listen, found.checks.path) == (("192.168.1.11", port), health)

@@ -38,18 +38,18 @@ RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
 
 
 def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostMemoryUse:
-    """Give the account of a host."""
+    """Return the account of a host."""
     return memory_use.of(planned(text, locked=locked).hosts[number])
 
 
 def account(text: str, *, locked: str = LOCK) -> DeploymentMemory:
-    """Give the account of the one deployment."""
+    """Return the account of the one deployment."""
     [found] = host(text, locked=locked).accounts
     return found
 
 
 def said(text: str, *, locked: str = LOCK) -> dict[str, str]:
-    """Give what is said of the one deployment."""
+    """Return what is said of the one deployment."""
     found = account(text, locked=locked)
     return dict((*labels.facts(found), *labels.speeds(found)))
 
@@ -104,7 +104,7 @@ def test_a_host_of_unknown_size_has_an_unknown_rest() -> None:
     assert labels.lines(found)[-1].size == "unknown"
 
 
-def test_more_than_there_is_says_how_much_lacks() -> None:
+def test_more_than_there_is_says_how_much_is_missing() -> None:
     asr = ASR.replace("memory_gib: 4", "memory_gib: 40")
     found = host(deployment("set: {gpu_memory_utilization: 0.8}", MEASURED) + asr)
     assert found.width_bytes > 119 * GIB
@@ -178,7 +178,7 @@ def test_a_pool_of_a_told_size_has_no_steps() -> None:
     assert said(text)["KV cache"].startswith("20.0 GiB: ")
 
 
-def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
+def test_an_unknown_proof_names_what_is_missing_and_who_could_tell() -> None:
     found = said(deployment("workload: {users: 2, context: 8192}"), locked=LOCK.partition("models:")[0])
     hub = "run sparkiac lock to read it from the model hub"
     assert found == {
@@ -220,7 +220,7 @@ def test_a_group_with_a_discrete_gpu_has_an_unknown_total() -> None:
         assert found.requested.size_bytes is None
 
 
-def test_what_lacks_for_everything_is_said_once() -> None:
+def test_what_is_missing_for_everything_is_said_once() -> None:
     found = account(deployment("set: {gpu_memory_utilization: 0.5}"))
     lacks = Unknown(("weights", "weights"))
     assert labels.speeds(found._replace(decode=lacks, first_token=lacks)) == (

@@ -1,4 +1,4 @@
-"""Open WebUI: what it is told of those it asks (row 10.1)."""
+"""Open WebUI: what it is told of those it asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TWO = deployment("api_key: {secret: team_key}") + f"services:\n{AGENT}"
 
 
 def front(uses: str, *lines: str) -> Container:
-    """Give the planned front end beside a deployment with a key and an agent."""
+    """Return the planned front end beside a deployment with a key and an agent."""
     image = f"example.org/webui@{ONES}"
     head = f"  front:\n    kind: open-webui\n    image: '{image}'\n    hosts: spark-01\n    uses: {uses}\n"
     return containers(TWO + head + "".join(f"    {line}\n" for line in lines), locked=LOCK)["spark-01/front"]

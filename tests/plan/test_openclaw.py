@@ -1,4 +1,4 @@
-"""OpenClaw's table of models: aliases as in the dual-Spark post (row 11.1), and presets of a model (row 10.5)."""
+"""OpenClaw's table of models: aliases as in the dual-Spark post, and presets of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OLLAMA = (
 
 
 def table(*aliases: str, more: str = "") -> dict[str, Any]:
-    """Give the content of the file for these aliases."""
+    """Return the content of the file for these aliases."""
     lines = "".join(f"      {alias}\n" for alias in aliases)
     claw = f"  claw:\n    kind: openclaw\n    hosts: spark-01\n    aliases:\n{lines}"
     [host] = planned(deployment("api_key: {secret: team-key}") + f"services:\n{OLLAMA}{claw}{more}").hosts

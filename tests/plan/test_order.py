@@ -1,4 +1,4 @@
-"""In which order units start: the model, then the agent, then the front end, also over hosts (row 10.3)."""
+"""In which order units start: the model, then the agent, then the front end, also over hosts."""
 
 from __future__ import annotations
 

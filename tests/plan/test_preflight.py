@@ -23,7 +23,7 @@ NANO = "nvcr.io/nvidia/vllm:25.12.post1-py3"
 
 
 def wanted(text: str) -> Expectations:
-    """Give what is expected of the first host."""
+    """Return what is expected of the first host."""
     return planned(text).hosts[0].preflight
 
 

@@ -18,7 +18,7 @@ FLEET = deployment(host=FIVE)
 
 
 def batches(text: str, written: str) -> list[list[str]]:
-    """Give the batches without the part of the names that all hosts share."""
+    """Return the batches without the part of the names that all hosts share."""
     found = planned(f"{text}rollout: {written}\n").batches
     return [[host.removeprefix("spark-0") for host in batch] for batch in found]
 

@@ -1,4 +1,4 @@
-"""By which URL one service reaches another one: every case of the table in docs/services.md (row 16.1)."""
+"""By which URL one service reaches another one: every case of the table in docs/services.md."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ TTS = f"  tts: {{kind: chatterbox, image: 'example.org/tts@{ONES}', hosts: spark
 
 
 def test_just_those_containers_share_a_network_that_take_part() -> None:
-    """Both are attached, the third one is not, and nothing else is made known (row 16.2)."""
+    """Both are attached, the third one is not, and nothing else is made known."""
     found = containers(_fleet(webui="    hosts: spark-01\n    uses: [ollama]\n", other=OLLAMA + TTS))
     networks = {name: each.network.shared for name, each in found.items()}
     assert networks == {"spark-01/chat": NETWORK, "spark-01/ollama": NETWORK, "spark-01/tts": None}

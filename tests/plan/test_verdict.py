@@ -34,7 +34,7 @@ def test_what_is_left_free_decides(left_bytes: int, found: str) -> None:
     assert str(verdict.of(EMPTY._replace(headroom_bytes=left_bytes, most_bytes=left_bytes))) == found
 
 
-def test_an_unknown_value_is_no_pass_and_is_named() -> None:
+def test_an_unknown_value_is_not_a_pass_and_is_named() -> None:
     use = EMPTY._replace(headroom_bytes=Unknown(("asr", "asr")))
     assert str(verdict.of(use)) == "unknown: missing asr"
 

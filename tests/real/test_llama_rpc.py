@@ -32,7 +32,7 @@ ASK = (
 
 @pytest.fixture
 def hosts() -> Iterator[Nodes]:
-    """Give two hosts with the fabric of the group, and the LAN address of the leader."""
+    """Yield two hosts with the fabric of the group, and the LAN address of the leader."""
     if SERVER is None or WORKER is None:
         pytest.skip("opt-in: needs llama-server and ggml-rpc-server in PATH")
     with pair() as found:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def rendered() -> Callable[[str], Mapping[str, Artifact]]:
-    """Give a function that renders an inventory: path → artifact."""
+    """Return a function that renders an inventory: path → artifact."""
 
     def render(text: str) -> Mapping[str, Artifact]:
         return {artifact.path: artifact for artifact in pipeline.render(planned(text))}

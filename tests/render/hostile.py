@@ -121,5 +121,5 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def by_name(strings: Sequence[str], prefix: str = "K") -> dict[str, str]:
-    """Give each string a name under which any format has variables."""
+    """Return the strings by names that are variables in every format."""
     return {f"{prefix}{number:04}": string for number, string in enumerate(strings)}

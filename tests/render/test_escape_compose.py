@@ -75,28 +75,26 @@ def engine(tmp_path_factory: pytest.TempPathFactory, strings: tuple[str, ...]) -
     return understood(tmp_path_factory.mktemp("compose"), service)
 
 
-def test_c04_compose_reads_each_word_of_a_command_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
+def test_compose_reads_each_word_of_a_command_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
     assert different(strings, engine["command"]) == []
     assert different(strings, engine["entrypoint"]) == []
 
 
-def test_c05_compose_reads_each_variable_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
+def test_compose_reads_each_variable_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
     assert list(engine["environment"]) == list(by_name(strings))
     assert different(strings, list(engine["environment"].values())) == []
 
 
-def test_c06_compose_reads_each_label_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
+def test_compose_reads_each_label_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
     assert list(engine["labels"]) == list(by_name(strings, "label"))
     assert different(strings, list(engine["labels"].values())) == []
 
 
-def test_c07_compose_reads_each_word_of_a_health_check_as_it_was(
-    engine: dict[str, Any], strings: tuple[str, ...]
-) -> None:
+def test_compose_reads_each_word_of_a_health_check_as_it_was(engine: dict[str, Any], strings: tuple[str, ...]) -> None:
     assert different(("CMD", *strings), engine["healthcheck"]["test"]) == []
 
 
-def test_c19_compose_hands_over_json(tmp_path: Path) -> None:
+def test_compose_hands_over_json(tmp_path: Path) -> None:
     word = f"--speculative-config={json_argument(SPECULATIVE_CONFIG)}"
     engine = understood(tmp_path, {"command": ["serve", word], "environment": {"CONFIG": word}})
     for read in (engine["command"][1], engine["environment"]["CONFIG"]):
@@ -104,12 +102,12 @@ def test_c19_compose_hands_over_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("character", ["a", "$", "é", "\n", '"'])
-def test_c20_compose_hands_over_the_longest_word(tmp_path: Path, character: str) -> None:
+def test_compose_hands_over_the_longest_word(tmp_path: Path, character: str) -> None:
     longest = character * (131_071 // len(character.encode()))
     assert understood(tmp_path, {"command": [longest]})["command"] == [longest]
 
 
-def test_c22_c23_compose_reads_emoji_and_a_last_backslash(tmp_path: Path) -> None:
+def test_compose_reads_emoji_and_a_last_backslash(tmp_path: Path) -> None:
     words = ["👩‍💻", "\\", "é😀\\"]
     assert understood(tmp_path, {"command": words})["command"] == words
 

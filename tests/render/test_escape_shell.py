@@ -89,7 +89,7 @@ def test_shells_do_not_go_on_without_a_secret(shell: str, content: bytes | None,
 
 
 @SHELLS
-def test_c19_shells_hand_over_json(shell: str) -> None:
+def test_shells_hand_over_json(shell: str) -> None:
     values = [
         SPECULATIVE_CONFIG,
         *({"text": string, string[:99]: [string]} for string in corpus(8) if len(string) < 9_999),
@@ -99,5 +99,5 @@ def test_c19_shells_hand_over_json(shell: str) -> None:
 
 
 @SHELLS
-def test_c22_c23_shells_read_emoji_and_a_last_backslash(shell: str) -> None:
+def test_shells_read_emoji_and_a_last_backslash(shell: str) -> None:
     assert words(shell, ["👩‍💻", "\\", "é😀\\"]) == ["👩‍💻", "\\", "é😀\\"]

@@ -1,4 +1,4 @@
-"""Extra files on their way to a host: what Ansible is told, what the container mounts (row 4.8)."""
+"""Extra files on their way to a host: what Ansible is told, what the container mounts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def fetched(tree: Mapping[str, Artifact]) -> list[dict[str, str]]:
 
 
 def test_a_content_is_fetched_once_whoever_asks_for_it() -> None:
-    """(row 4.8)"""  # noqa: D400, D415  the row is all there is to say
     found = fetched(rendered(files(HUB, "/opt/parser.py")))
     address = "https://huggingface.co/example/model/resolve/main/plugins/parser.py"
     assert found == [{"url": address, "sha256": "a" * 64, "path": f"{'a' * 64}/parser.py"}]
@@ -65,7 +64,7 @@ def test_what_nobody_pinned_says_so() -> None:
 
 
 def test_the_container_mounts_the_file_alone_and_read_only() -> None:
-    """(row 4.8) The path changes with the content, so the unit restarts for a new one."""
+    """The path changes with the content, so the unit restarts for a new one."""
     tree = rendered(files(HUB, "/opt/parser.py"))
     project = yaml.safe_load(tree["hosts/spark-01/etc/sparkiac/chat/compose.yaml"].content)
     [mounted] = [each for each in project["services"]["server"]["volumes"] if each["target"] == "/opt/parser.py"]
@@ -79,7 +78,7 @@ def test_the_container_mounts_the_file_alone_and_read_only() -> None:
 
 
 def test_commands_before_the_server_are_one_script_and_the_image_starts_as_ever() -> None:
-    """(row 3.1) Each word is quoted, and `$` is the shell's alone where the shell shall read it."""
+    """Each word is quoted, and `$` is the shell's alone where the shell shall read it."""
     tree = rendered("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, '$HOME']]}", "api_key: {secret: k}")
     server = yaml.safe_load(tree["hosts/spark-01/etc/sparkiac/chat/compose.yaml"].content)["services"]["server"]
     shell, flag, script, name, *entrypoint = server["entrypoint"]

@@ -50,7 +50,7 @@ def generation(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str
 
 
 def promises(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, Any]:
-    """Give unit → promise of a host."""
+    """Return the promise of each unit of a host."""
     return {unit["name"]: unit["promise"] for unit in generation(tree, host)["units"]}
 
 

@@ -56,7 +56,7 @@ class Reader(HTMLParser):
         self.texts.append(data)
 
     def of(self, kind: str) -> list[dict[str, str | None]]:
-        """Give the attributes of all elements of a class."""
+        """Return the attributes of all elements of a class."""
         return [found for _, found in self.elements if kind in (found.get("class") or "").split()]
 
 
@@ -74,7 +74,7 @@ def fleet(number: int) -> Plan:
 
 
 def asking(number: int, *uses: str) -> str:
-    """Give an inventory of three hosts: models everywhere, and a front end on one of them."""
+    """Return an inventory of three hosts: models everywhere, and a front end on one of them."""
     models = "".join(
         f"  m{each}: {{recipe: base/single-spark, model: example/model, hosts: spark-{each}, port: 8001}}\n"
         for each in range(1, 4)

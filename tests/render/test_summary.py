@@ -28,7 +28,7 @@ def page(tree: Mapping[str, Artifact]) -> str:
 
 
 def rows(text: str) -> list[list[str]]:
-    """Give the cells of all table rows."""
+    """Return the cells of all table rows."""
     return [
         [cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line.startswith("|")
     ]

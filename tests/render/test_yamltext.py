@@ -166,7 +166,7 @@ def test_only_words_that_all_readers_take_for_texts_have_no_quotes() -> None:
 
 
 @READ
-def test_c22_c23_each_reader_finds_each_hostile_string(read: Callable[[str], object]) -> None:
+def test_each_reader_finds_each_hostile_string(read: Callable[[str], object]) -> None:
     strings = corpus(10)
     data: Any = read(dump({"list": strings, "map": by_name(strings)}))
     assert different(strings, data["list"]) == []
@@ -241,7 +241,7 @@ def test_a_character_that_no_file_may_carry_is_refused(string: str) -> None:
             dump(data)
 
 
-def test_c20_the_longest_key_and_no_longer() -> None:
+def test_the_longest_key_and_no_longer() -> None:
     longest = {"k" * 1024: 1}
     for read in READERS.values():
         assert read(dump(longest)) == longest

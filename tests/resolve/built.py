@@ -22,12 +22,12 @@ _PORTS = st.integers(1, 65535)
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Give mappings with any of these keys."""
+    """Return mappings with any of these keys."""
     return st.fixed_dictionaries({}, optional=fields)
 
 
 def settings() -> st.SearchStrategy[dict[str, Any]]:
-    """Give what any layer may say about a deployment."""
+    """Return what any layer may say about a deployment."""
     mount = st.one_of(st.none(), st.fixed_dictionaries({"source": st.sampled_from(["model_store", "/data"])}))
     return some(
         image=st.sampled_from([f"example.org/engine:1@{ONES}", "nvcr.io/nvidia/vllm:26.04-py3"]),
@@ -104,7 +104,7 @@ def _service(hosts: list[str]) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def fleets(draw: st.DrawFn) -> dict[str, Any]:
-    """Give the data of a whole inventory."""
+    """Return the data of a whole inventory."""
     hosts = list(HOSTS[: draw(st.integers(1, len(HOSTS)))])
     defaults = draw(settings()) | {"model_store": "/srv/models"}
     extra = draw(some(user=st.just("spark"), sysctl=st.just({"vm.swappiness": 7})))

@@ -20,7 +20,7 @@ def test_a_handle_finds_every_entry_that_serves_it(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["example/none", "google/gemma-4", "title"])
-def test_a_text_that_is_no_handle_finds_nothing(model: str) -> None:
+def test_a_text_that_is_not_a_handle_finds_nothing(model: str) -> None:
     assert [*catalogued.serving(model)] == []
 
 

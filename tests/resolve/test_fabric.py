@@ -99,7 +99,7 @@ def test_the_documentation_has_each_row(decision: GroupSetting) -> None:
 
 
 def ring(names: str) -> str:
-    """Give four hosts with four cables, each to the next one in alphabetical order, and a group on them."""
+    """Return four hosts with four cables, each to the next one in alphabetical order, and a group on them."""
     hosts = "".join(
         f"  {name}:\n    address: 192.168.1.{number}\n    fabric:\n      links:\n"
         f"        - {{interface: p0, hca: d0, address: 10.0.{number}.1/24}}\n"

@@ -23,7 +23,7 @@ def test_every_value_has_an_origin_and_a_history() -> None:
         assert layers[-1] == found.leaves[path]
 
 
-def test_the_inventory_stands_above_the_kind() -> None:
+def test_the_inventory_overrides_the_kind() -> None:
     text = SHORT.replace("{hosts: spark-02}", "{hosts: spark-02, port: 9091}")
     leaves = resolved(text).leaves
     value, origin = leaves["monitoring", "prometheus", "port"]

@@ -56,7 +56,7 @@ def prove(found: Resolved, text: str) -> int:
 
 
 def tips(value: object, path: tuple[str, ...], leaves: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Give the paths of all values, down to mappings that are one value."""
+    """Return the paths of all values, down to mappings that are one value."""
     if path in leaves or not isinstance(value, dict):
         return {path}
     return {tip for key, inner in value.items() for tip in tips(inner, (*path, key), leaves)}

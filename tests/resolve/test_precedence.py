@@ -79,7 +79,7 @@ def get(data: Any, path: Path) -> Any:  # noqa: ANN401  any leaf
 
 
 def plain(value: object) -> object:
-    """Give a value with lists for tuples, as YAML has it."""
+    """Return a value with lists for tuples, as YAML has it."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value

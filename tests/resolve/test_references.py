@@ -238,7 +238,7 @@ def test_a_fragment_for_two_hosts_is_for_two_hosts() -> None:
 
 
 @pytest.mark.parametrize("listed", ["5", "[5]", "[{a: b}]", "[Not-A-Name]"])
-def test_a_value_that_is_no_list_of_fragments_has_no_traceback(listed: str) -> None:
+def test_a_value_that_is_not_a_list_of_fragments_has_no_traceback(listed: str) -> None:
     source = load(deployment(f"fragments: {listed}").encode(), name="l", model=Inventory)
     assert {found.code for found in check_names(source)} <= {"REF001"}
 

@@ -32,7 +32,7 @@ def test_the_layers_of_a_service_and_where_each_value_comes_from() -> None:
     assert str(origin) == "service kind gpu-exporter catalog/services/gpu-exporter.yaml:9"
 
 
-def test_bind_of_the_defaults_stands_above_the_kind() -> None:
+def test_bind_of_the_defaults_overrides_the_kind() -> None:
     leaves = resolved(service(defaults="{bind: loopback}").replace("kind: container", "kind: ollama")).leaves
     assert leaves["services", "asr", "bind"][0] == "loopback"
     assert leaves["services", "asr", "set", "no_cloud"][1].layer == "engine ollama"

@@ -1,4 +1,4 @@
-"""What a method of speculative decoding edits, and where its drafter comes from (row 6.1) (row 6.2) (row 6.3)."""
+"""What a method of speculative decoding edits, and where its drafter comes from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def guessing(speculative: str, *lines: str, defaults: str = "{model_store: /srv/
 
 
 def chat(text: str) -> dict[str, Any]:
-    """Give the resolved values of the deployment."""
+    """Return the resolved values of the deployment."""
     found: dict[str, Any] = values(text)["deployments"]["chat"]["spark-01"]
     return found
 
@@ -46,7 +46,7 @@ def test_the_inventory_has_the_last_word() -> None:
     assert chat(fleet)["set"]["attention_backend"] == "FLASH_ATTN"
 
 
-def test_an_edit_tells_where_it_comes_from() -> None:
+def test_an_edit_shows_where_it_comes_from() -> None:
     leaves = resolved(guessing("{method: dflash}")).leaves
     assert str(leaves[*PLACE, "set", "attention_backend"][1]) == "speculative dflash"
     assert leaves[*PLACE, "speculative"][1].layer == "inventory, completed from the table of drafters"

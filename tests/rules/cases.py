@@ -136,7 +136,7 @@ CASES: Final[dict[str, list[Case]]] = {
             ("OPN001 12:17 the GGUF file of chat is a placeholder",),
         ),
     ],
-    "API001": [  # what clients need of a deployment (row 10.4)
+    "API001": [  # what clients need of a deployment
         Case(deployment()),
         Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),
         Case(

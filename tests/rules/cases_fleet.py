@@ -170,7 +170,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         of("Qwen/Qwen3-Coder-Next-FP8", "set: {max_num_seqs: 2}"),
         group("set: {max_num_seqs: 2}").replace("example/big", QWEN),
     ],
-    "MEM010": [  # one primary model on each machine (row 12.4)
+    "MEM010": [  # one primary model on each machine
         beside("set: {gpu_memory_utilization: 0.2}"),
         beside("set: {gpu_memory_utilization: 0.3}"),
         beside("set: {gpu_memory_utilization: null}"),

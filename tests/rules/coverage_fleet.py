@@ -58,7 +58,7 @@ COVERED: Final = {
     "MN013": "rule",
     "MN014": "dropped: builds of vLLM main serve the model without the pull request",
     "MN017": "by construction: tests/plan/test_order.py::test_the_nodes_of_a_group_start_at_the_same_time",
-    "MN018": f"by construction: {_HELD}::test_a_recipe_of_another_tool_is_no_inventory",
+    "MN018": f"by construction: {_HELD}::test_a_recipe_of_another_tool_is_not_an_inventory",
     "SYS001": f"by construction: {_UNIT}",
     "SYS002": "rule",
     "SYS003": (

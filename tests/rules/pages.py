@@ -19,7 +19,7 @@ CODES = [check.rule.code for check in CHECKS]
 
 
 def named(code: str) -> Check:
-    """Give the rule with this code."""
+    """Return the rule with this code."""
     return CHECKS[CODES.index(code)]
 
 
@@ -33,11 +33,11 @@ class Case:
 
 
 def examples(check: Check, kind: str) -> list[str]:
-    """Give the page's Bad or Good inventories."""
+    """Return the page's Bad or Good inventories."""
     return [text for found, text in _EXAMPLE.findall(check.page()) if found == kind]
 
 
 def lock(check: Check) -> str | None:
-    """Give the lock that the page's examples have, if it shows one."""
+    """Return the lock that the page's examples have, if it shows one."""
     found = _LOCK.search(check.page())
     return found[1] if found else None

@@ -47,7 +47,7 @@ def said(findings: list[Finding]) -> list[tuple[str, Severity]]:
         "max_total_tokens: 8k",
     ],
 )
-def test_what_some_release_takes_is_no_finding_where_the_release_is_unknown(options: str) -> None:
+def test_what_some_release_takes_is_not_a_finding_where_the_release_is_unknown(options: str) -> None:
     assert found(OTHER, f"set: {{{options}}}") == []
 
 
@@ -70,7 +70,7 @@ def test_an_option_is_compared_with_the_releases_on_both_sides_of_one_that_was_n
     assert "SGLang 0.5.24 (compared with 0.5.23): 0.5.7 to 0.5.19 have it" in finding.message
 
 
-def test_the_lock_tells_the_release_of_an_image_that_is_not_upstreams() -> None:
+def test_the_lock_shows_the_release_of_an_image_that_is_not_upstreams() -> None:
     image = f"nvcr.io/nvidia/sglang:26.04-py3@{ONES}"
     lock = f"version: 1\nimages: {{'{image}': {{digest: '{ONES}', versions: {{sglang: 0.5.23+nv26.04}}}}}}\n"
     options = "set: {mamba_scheduler_strategy: extra_buffer}"
@@ -121,7 +121,7 @@ def test_the_start_of_a_name_that_one_option_alone_has_is_what_argparse_takes() 
     assert said(llama(f"{LLAMA}-b11434", "set: {ctx_siz: 4096}")) == [("ENG001", Severity.ERROR)]
 
 
-def test_the_caret_stands_under_the_name() -> None:
+def test_the_caret_is_under_the_name() -> None:
     (finding,) = found(OTHER, "set: {contxt_length: 4096}")
     assert finding.loc is not None
     mark = finding.loc.mark
@@ -161,7 +161,7 @@ def test_llama_cpp_took_no_mmap_before_load_mode() -> None:
     assert "llama.cpp b11434: b9093 to b1" in findings[0].message
 
 
-def test_what_builds_before_the_first_one_took_is_no_finding_where_the_build_is_unknown() -> None:
+def test_what_builds_before_the_first_one_took_is_not_a_finding_where_the_build_is_unknown() -> None:
     assert llama(LLAMA, "set: {draft_max: 8}") == []
     (finding,) = llama(f"{LLAMA}-b11434", "set: {draft_max: 8}")
     assert finding.message.endswith("is not an option of llama.cpp b11434: releases before b9093 have it")

@@ -43,7 +43,7 @@ HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 
 def sources() -> list[Path]:
-    """Give all modules but those that hold the pages."""
+    """Return all modules but those that hold the pages."""
     return [path for path in PACKAGE.rglob("*.py") if path.parent.name != "others"]
 
 
@@ -52,12 +52,12 @@ def text(node: ast.AST) -> str:
 
 
 def codes(tree: ast.AST) -> set[str]:
-    """Give every text of a module that is a code."""
+    """Return every text of a module that is a code."""
     return {text(node) for node in ast.walk(tree) if CODE.fullmatch(text(node))}
 
 
 def named(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Give every code that a module names together with a slug."""
+    """Yield every code that a module names together with a slug."""
     for node in ast.walk(tree):
         match node:
             case ast.Tuple(elts=[code, slug]) | ast.Call(args=[code, slug, *_]) if CODE.fullmatch(text(code)):

@@ -21,7 +21,7 @@ def on(image: str, model: str, *lines: str) -> str:
 
 
 @pytest.mark.parametrize("code", UNPROVEN)
-def test_what_is_not_proven_is_no_error_and_has_no_fix(code: str) -> None:
+def test_what_is_not_proven_is_not_an_error_and_has_no_fix(code: str) -> None:
     page = pages()[code]
     assert page.rule.severity < Severity.ERROR
     assert code not in ADVICE or page.rule.severity is Severity.INFO

@@ -46,7 +46,7 @@ AGAIN = COMPARED._replace(source="https://example.org/2", by="berta")
 
 
 def names(when: Mapping[str, Any]) -> Iterator[str]:
-    """Give all names that a condition looks at."""
+    """Yield all names that a condition looks at."""
     for name, wanted in when.items():
         if name in {"any", "none"}:
             for each in wanted:

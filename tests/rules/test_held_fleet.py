@@ -37,7 +37,7 @@ def test_what_covers_a_code_is_there(code: str) -> None:
 
 @pytest.mark.parametrize("key", ["memory", "mem_limit", "memory_gib"])
 def test_no_container_has_a_cap_of_memory(key: str) -> None:
-    """MEM008: the GPU's memory is the machine's, and a cap would end the server while it loads (row 5.6)."""
+    """MEM008: the GPU's memory is the machine's, and a cap would end the server while it loads."""
     outcome = checked(deployment(f"container: {{{key}: 64}}"))
     assert {finding.code for finding in outcome.report.findings} == {"INV001"}
     for artifact in pipeline.render(planned(deployment())):
@@ -73,7 +73,7 @@ def test_no_path_waits_for_a_shell(path: str) -> None:
     assert {finding.code for finding in outcome.report.findings} == {"INV002"}
 
 
-def test_a_recipe_of_another_tool_is_no_inventory() -> None:
+def test_a_recipe_of_another_tool_is_not_an_inventory() -> None:
     """MN018: it is refused as a whole, so that nothing of it is lost in silence."""
     keys = "recipe_version: '1'\nname: x\ncontainer: vllm-node-dsv4\ncluster_only: true\ncommand: serve {port}\n"
     outcome = checked(keys)

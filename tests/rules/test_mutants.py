@@ -49,7 +49,7 @@ OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Give every single change of one node."""
+    """Yield every single change of one node."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         yield ast.Compare(node.left, [OPPOSITES[type(node.ops[0])]()], node.comparators)
     if isinstance(node, ast.BoolOp):
@@ -60,7 +60,7 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants(check: Check) -> Iterator[tuple[str, Check]]:
-    """Give a rule for each single change in its code or facts, and what was changed."""
+    """Yield a rule for each single change in its code or facts, and what was changed."""
     sheet = next((sheet for sheet in sheets() if sheet.code == check.rule.code), None)
     if sheet is not None:
         for what, facts in changed_facts(sheet.facts):
@@ -83,7 +83,7 @@ def changed_facts(facts: tuple[Fact, ...]) -> Iterator[tuple[str, tuple[Fact, ..
 
 
 def conditions(when: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  plain data
-    """Give the path of every entry of a condition, also of those inside `any` and `none`."""
+    """Yield the path of every entry of a condition, also of those inside `any` and `none`."""
     for name, wanted in when.items():
         if name in {"any", "none"}:
             for index, each in enumerate(wanted):

@@ -34,12 +34,12 @@ def found(image: str, *lines: str, model: str = "example/model", captured: str |
 
 
 def weights(image: str, *lines: str, captured: str | None = None) -> list[tuple[str, Severity]]:
-    """Give code and severity of each finding."""
+    """Return code and severity of each finding."""
     return [(each.code, each.severity) for each in found(image, *lines, captured=captured)]
 
 
 def shown(finding: Finding) -> str:
-    """Give the words of the inventory under the caret."""
+    """Return the words of the inventory under the caret."""
     assert finding.loc is not None
     mark = finding.loc.mark
     return finding.loc.text[mark.column - 1 : mark.end_column - 1]
@@ -161,12 +161,12 @@ def test_the_nearest_name_is_given_where_another_release_has_the_name_itself() -
         ("per_host: {spark-01: {set: {no_such_flag: 3}}}", "no_such_flag"),
     ],
 )
-def test_the_caret_stands_under_a_wrong_name_or_a_wrong_value(line: str, word: str) -> None:
+def test_the_caret_is_under_a_wrong_name_or_a_wrong_value(line: str, word: str) -> None:
     (finding,) = found(EXACT, line)
     assert shown(finding) == word
 
 
-def test_the_caret_stands_under_the_name_in_the_defaults() -> None:
+def test_the_caret_is_under_the_name_in_the_defaults() -> None:
     text = deployment(f"image: {EXACT}@{ONES}", defaults="{model_store: /srv/models, set: {no_such_flag: 3}}")
     read = resolved(text)
     (finding,) = rules.check(build(read), read, rules=[named("FLG101")])

@@ -11,7 +11,7 @@ UNSET = "set: {gpu_memory_utilization: null}"
 
 
 def share(*lines: str) -> shares.Share | None:
-    """Give the share of the one deployment with these lines."""
+    """Return the share of the one deployment with these lines."""
     (host,) = planned(deployment(*lines)).hosts
     return shares.share(host, host.containers[0])
 

@@ -23,7 +23,6 @@ CHAT = Hit(("deployments", "chat", "port"), "wrong", "mend it", host="spark-01")
     ids=["deployment", "fleet", "host"],
 )
 def test_a_waiver_covers_its_deployment_its_host_or_the_fleet(text: str) -> None:
-    """(row 21.3)."""
     assert verdict(text, saying(CHAT)) == ()
 
 

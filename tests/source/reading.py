@@ -30,18 +30,18 @@ def source(text: str | bytes) -> Source[Inventory]:
 
 
 def findings(text: str | bytes) -> tuple[Finding, ...]:
-    """Give the findings of a text."""
+    """Return the findings of a text."""
     return source(text).findings
 
 
 def only(text: str | bytes) -> Finding:
-    """Give the one finding of a text."""
+    """Return the one finding of a text."""
     (finding,) = findings(text)
     return finding
 
 
 def at(text: str, path: tuple[str | int, ...]) -> str:
-    """Give the stretch of the text that is marked as the value at `path`."""
+    """Return the stretch of the text that is marked as the value at `path`."""
     return stretch(text, source(text).document.values[path])
 
 

@@ -62,7 +62,7 @@ NAMES: Final = (
 
 
 def printed(text: str) -> tuple[list[str], str]:
-    """Give the codes of a text's findings, and all that is printed of them."""
+    """Return the codes of a text's findings, and all that is printed of them."""
     report = Report.of(findings(text))
     codes = [finding.code for finding in report.findings]
     return codes, as_text(report, colour=False) + repr(as_json(report)) + repr(report)
@@ -174,7 +174,7 @@ def test_services_and_builds_too() -> None:
         "description: the bearer of task-0-and-its-long-name-12345, hf_xxx and sk-short",
     ],
 )
-def test_what_is_no_secret_is_let_through(line: str) -> None:
+def test_what_is_not_a_secret_is_let_through(line: str) -> None:
     assert findings(deployment(line)) == ()
 
 
@@ -184,15 +184,15 @@ def test_the_shipped_files_hold_none(path: Path) -> None:
     assert "SEC003" not in codes
 
 
-def test_no_command_prints_it(sparkiac: Callable[..., Any], tmp_path: Path) -> None:
+def test_no_command_prints_it(cli: Callable[..., Any], tmp_path: Path) -> None:
     inventory_file = tmp_path / "lab.yaml"
     inventory_file.write_text(deployment(f"env: {{A: {TOKENS['GitHub token']}, HF_TOKEN: hunter2canary}}"))
     for command in ("check", "plan", "generate", "lock"):
-        done = sparkiac(command, inventory_file)
+        done = cli(command, str(inventory_file))
         assert done.code != 0
         assert "hunter2" not in done.text
         assert DIGITS not in done.text
-    assert "SEC003" in sparkiac("check", inventory_file).text
+    assert "SEC003" in cli("check", str(inventory_file)).text
 
 
 def test_no_file_has_it(sparkiac: Callable[..., Any], tmp_path: Path) -> None:

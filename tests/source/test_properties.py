@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from tests.source.reading import BAD, PIECES, SHIPPED, findings, source
 if TYPE_CHECKING:
     from sparkiac.source import Source
 
-EXAMPLES = 2_500
+EXAMPLES = int(os.environ.get("SPARKIAC_FUZZ", "300"))
+"""`make test-deep` tries more."""
 SECONDS = 20.0
 """CPU time of one example; most take a millisecond."""
 _CHARACTERS = st.characters(exclude_categories=("Cc", "Cn", "Cs", "Zl", "Zp"), include_characters="\n\t")
@@ -48,7 +50,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def plain(value: object) -> object:
-    """Give data with lists as tuples, and each value with its type: 1, 1.0 and true are three values."""
+    """Return data with lists as tuples, and each value with its type: 1, 1.0 and true are three values."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -56,7 +58,7 @@ def plain(value: object) -> object:
     return type(value), value
 
 
-@settings(max_examples=500)
+@settings(max_examples=EXAMPLES)
 @given(data=_MAPPINGS)
 def test_what_is_dumped_is_read(data: dict[str, Any]) -> None:
     document, found = gate.read(yamltext.dump(data).encode(), name="x")
@@ -64,7 +66,7 @@ def test_what_is_dumped_is_read(data: dict[str, Any]) -> None:
     assert plain(document.data) == plain(data)
 
 
-@settings(max_examples=500)
+@settings(max_examples=EXAMPLES)
 @given(data=_MAPPINGS, flow=st.booleans(), width=st.sampled_from([20, 80]))
 def test_what_pyyaml_dumps_is_read_or_refused(data: dict[str, Any], flow: bool, width: int) -> None:  # noqa: FBT001
     text = yaml.dump(data, Dumper=_Dumper, allow_unicode=True, default_flow_style=flow, sort_keys=False, width=width)
@@ -142,7 +144,7 @@ def test_both_loaders_read_alike(path: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
-@settings(max_examples=500)
+@settings(max_examples=EXAMPLES)
 @given(data=_MAPPINGS)
 def test_both_loaders_read_any_data_alike(data: dict[str, Any]) -> None:
     raw = yamltext.dump(data).encode()

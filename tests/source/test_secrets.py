@@ -95,12 +95,12 @@ def test_a_literal_is_never_printed(name: str) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
-def test_the_command_line_does_not_print_it(sparkiac: Callable[..., Any], tmp_path: Path, output_format: str) -> None:
+def test_the_command_line_does_not_print_it(cli: Callable[..., Any], tmp_path: Path, output_format: str) -> None:
     for number, text in enumerate((REFUSED["flow style, with faults around it"], REFUSED["literal block"])):
         inventory_file = tmp_path / f"{number}.yaml"
         inventory_file.write_text(str(text))
         for command in ("check", "plan", "generate"):
-            done = sparkiac(command, inventory_file, "--format", output_format)
+            done = cli(command, str(inventory_file), "--format", output_format)
             assert done.code == 2
             assert "must be a reference to a secret" in done.text
             assert CANARY not in done.text

@@ -173,11 +173,11 @@ def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
         ("unsloth/qwen3.6-27b-nvfp4#mtp", "write `recipe: unsloth/qwen3.6-27b-nvfp4` and `variant: mtp`"),
     ],
 )
-def test_a_recipe_as_lists_name_it_is_no_name_of_an_inventory(recipe: str, hint: str) -> None:
+def test_a_recipe_as_lists_name_it_is_not_a_name_of_an_inventory(recipe: str, hint: str) -> None:
     assert only(f"{FLEET}deployments:\n  chat: {{recipe: {recipe}, hosts: a}}\n").hint == hint
 
 
-def test_a_number_of_tokens_under_a_wrong_key_is_no_secret() -> None:
+def test_a_number_of_tokens_under_a_wrong_key_is_not_a_secret() -> None:
     finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, hosts: a, max_num_batched_tokens: 8192}}\n")
     assert finding.loc is not None
     assert "max_num_batched_tokens: 8192}" in finding.loc.text

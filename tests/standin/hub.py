@@ -90,7 +90,7 @@ class Hub:
             self._faults += faults
 
     def asked(self, *, server: str = "hub") -> list[str]:
-        """Give the methods and paths that came to a server, without their queries."""
+        """Return the methods and paths that came to a server, without their queries."""
         return [f"{each.method} {each.path.partition('?')[0]}" for each in self.requests if each.server == server]
 
     # -- for its servers ----------------------------------------------------------------------

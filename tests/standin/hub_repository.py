@@ -15,12 +15,12 @@ LFS = (".safetensors", ".gguf", ".bin", ".pt", ".pth", ".onnx", ".h5", ".msgpack
 
 
 def blob_id(content: bytes) -> str:
-    """Give Git's hash of a file."""
+    """Return Git's hash of a file."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def sha256(content: bytes) -> str:
-    """Give the hash that LFS and the lock use."""
+    """Return the hash that LFS and the lock use."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -66,7 +66,7 @@ class Repository:
         return made
 
     def head(self, ref: str = "main") -> str:
-        """Give the commit that a branch or tag names."""
+        """Return the commit that a branch or tag names."""
         return self.refs[ref]
 
     def tag(self, name: str, commit: str) -> None:
@@ -74,7 +74,7 @@ class Repository:
         self.refs[name] = commit
 
     def found(self, revision: str) -> str | None:
-        """Give the commit that a revision means, if it means any."""
+        """Return the commit that a revision means, if it means any."""
         return revision if revision in self.commits else self.refs.get(revision)
 
     def in_lfs(self, path: str) -> bool:
@@ -82,7 +82,7 @@ class Repository:
         return path.endswith(self.lfs)
 
     def entry(self, path: str, content: bytes) -> dict[str, Any]:
-        """Give what the hub lists of a file."""
+        """Return what the hub lists of a file."""
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256(content)}\nsize {len(content)}\n"
         if not self.in_lfs(path):
             entry = {"size": len(content), "oid": blob_id(content)}

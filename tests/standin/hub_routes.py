@@ -82,7 +82,7 @@ class OfHub(Handler):
         self._send(302, b"", {**told, **linked, "Location": where})
 
     def _found(self, handle: str, revision: str) -> tuple[Repository, str, dict[str, bytes]] | None:
-        """Give what is asked for, or refuse as the hub does: it tells private and missing ones not apart."""
+        """Return what is asked for, or refuse as the hub does: it tells private and missing ones not apart."""
         token = self._token()
         if token is None:
             return None
@@ -100,7 +100,7 @@ class OfHub(Handler):
         return repository, commit, repository.commits[commit]
 
     def _token(self) -> str | None:
-        """Give the token that came, empty if none did; refuse one that nobody has."""
+        """Return the token that came, empty if none did; refuse one that nobody has."""
         said = self.headers.get("Authorization")
         if said is None:
             return ""
@@ -151,7 +151,7 @@ def _sibling(repository: Repository, path: str, content: bytes, *, blobs: bool) 
 
 
 def _one_level(entries: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
-    """Give what lies in a folder itself: files, and each folder once."""
+    """Return what lies in a folder itself: files, and each folder once."""
     level: dict[str, dict[str, Any]] = {}
     for entry in entries:
         rest = entry["path"].removeprefix(f"{folder}/" if folder else "")

@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def _query(self, *known: str) -> dict[str, list[str]] | None:
-        """Give the query, or refuse it if it has a key that is not known."""
+        """Return the query, or refuse it if it has a key that is not known."""
         query = parse_qs(urlsplit(self.path).query)
         if set(query) <= set(known):
             return query
@@ -164,7 +164,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _span(first: str, last: str, size: int) -> tuple[int, int]:
-    """Give the first byte of a range and the one after its last."""
+    """Return the first byte of a range and the one after its last."""
     if not first:
         return max(size - int(last), 0), size
     return int(first), min(int(last) + 1, size) if last else size

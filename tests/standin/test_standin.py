@@ -229,7 +229,7 @@ def test_it_says_that_it_is_a_stand_in() -> None:
         assert running.call("/nope")[0] == 404
 
 
-def test_standin_tells_names_of_secrets_and_not_their_values() -> None:
+def test_standin_shows_names_of_secrets_and_not_their_values() -> None:
     secrets = {"VLLM_API_KEY": "s3cret", "HF_TOKEN": "hf_abc", "NCCL_DEBUG": "WARN"}
     with engine(env=secrets) as running:
         status, text = running.call("/standin")

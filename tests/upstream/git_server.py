@@ -52,7 +52,7 @@ def serve(root: Path, authority: Authority, other: str) -> Iterator[Server]:
 
 
 def _cgi(root: Path, request: Request) -> dict[str, str]:
-    """Give a request as variables (RFC 3875, 4.1)."""
+    """Return a request as variables (RFC 3875, 4.1)."""
     path, _, query = request.path.partition("?")
     return {
         "PATH": os.environ["PATH"],

@@ -95,7 +95,7 @@ class Machine:
         return self.run("images", "capture", image, "--inventory", "lab.yaml", *words)
 
     def said(self, code: str) -> list[str]:
-        """Give what `check` finds under a code, with its severity."""
+        """Return what `check` finds under a code, with its severity."""
         found = json.loads(self.run("check", "lab.yaml", "--profile", "strict", "--format", "json").out)["findings"]
         return [f"{each['severity']} {each['message']}" for each in found if each["code"] == code]
 
@@ -256,7 +256,7 @@ def test_an_inventory_that_does_not_load_says_so(machine: Machine) -> None:
     assert machine.capture().code == 2
 
 
-def test_a_file_that_is_no_interface_is_named(machine: Machine) -> None:
+def test_a_file_that_is_not_an_interface_is_named(machine: Machine) -> None:
     assert machine.capture().code == 0
     path = machine.folder / NAME
     for text in ("", "[]", "{}", '{"image": {}}', path.read_text().replace('"1.2.3"', '"main"')):

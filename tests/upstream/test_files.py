@@ -75,7 +75,7 @@ def test_a_small_file_of_the_hub_is_read_at_its_commit_with_the_token() -> None:
         assert hub.asked()[1:] == [f"GET /acme/tiny/resolve/{repository.head()}/a/parser.py"]
 
 
-def test_a_file_that_the_hub_lacks_brings_the_nearest_name() -> None:
+def test_a_file_that_the_hub_lacks_suggests_the_nearest_name() -> None:
     with Hub(tiny()) as hub:
         refusal = refused(lambda: resolve(f"hf://{HANDLE}/chat_templat.jinja", hub=client(hub)))
 

@@ -31,7 +31,7 @@ PATH="{tools}:$PATH" exec sh -c "$7"
 
 
 def host(root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
-    """Give a machine whose files lie under `root` and whose programs say these texts."""
+    """Return a machine whose files lie under `root` and whose programs say these texts."""
 
     class Machine(facts.LocalHost):
         machine = "aarch64"
@@ -56,7 +56,7 @@ def spark(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_spark_tells_memory_driver_and_room(spark: Path) -> None:
+def test_a_spark_shows_memory_driver_and_room(spark: Path) -> None:
     found = facts.facts(host(spark, **{"nvidia-smi": SMI}), ["/srv/models"])
     assert found.pop("disks")[0]["path"] == "/srv/models"
     assert found == {

@@ -84,7 +84,7 @@ def test_events_are_the_same_in_every_release(release: str, tmp_path: Path, monk
 
 
 def bin_of(release: str) -> Path:
-    """Give the programs of an Ansible release; sparkiac's own is 2.19."""
+    """Return the programs of an Ansible release; sparkiac's own is 2.19."""
     own = Path(sys.executable).parent
     return own if release == "2.19" else pythons.environment("3.12", f"ansible-core=={release}.*")
 

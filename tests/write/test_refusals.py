@@ -52,7 +52,7 @@ def test_an_executable_bit_changed_by_hand(target: Path) -> None:
     assert put(files(a="1"), target, force=True) == Changes(changed=("a",), unchanged=1)
 
 
-def test_an_edit_that_is_just_what_is_wanted_is_no_edit(target: Path) -> None:
+def test_an_edit_that_is_just_what_is_wanted_is_not_an_edit(target: Path) -> None:
     """Two branches are merged: the file is right already, the manifest is not yet."""
     put(files(a="1"), target)
     (target / "a").write_text("2")

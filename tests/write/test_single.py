@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a file that seems to belong to somebody else."""
+    """Return a file that seems to belong to somebody else."""
     path = tmp_path / "lab.yaml"
     path.write_text("old")
     path.chmod(0o604)

@@ -29,7 +29,7 @@ def value_of(value: object) -> str:
 
 
 def docker_run(name: str) -> set[Fact]:
-    """Give what the Spark guide and the vLLM blog write into every `docker run` but that of section 14.4."""
+    """Return what the Spark guide and the vLLM blog write into every `docker run` but that of section 14.4."""
     return {
         ("container", "detached"),
         ("container", "name", name),

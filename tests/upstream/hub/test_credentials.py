@@ -26,7 +26,7 @@ def test_an_endpoint_loses_its_slash() -> None:
 
 
 @pytest.mark.parametrize("address", ["mirror.lab", "https://user:pass@mirror.lab", "file:///x", "https://a b"])
-def test_an_endpoint_that_is_no_plain_address_is_refused_and_not_repeated(address: str) -> None:
+def test_an_endpoint_that_is_not_a_plain_address_is_refused_and_not_repeated(address: str) -> None:
     refusal = refused(lambda: HubClient.from_environ({"HF_ENDPOINT": address}))
 
     assert refusal.code == "LCK013"

@@ -142,7 +142,7 @@ def test_silence_ends_and_is_told_from_an_answer() -> None:
         )
 
 
-def test_a_hub_that_is_not_there_is_no_traceback() -> None:
+def test_a_hub_that_is_not_there_gives_no_traceback() -> None:
     with Hub(tiny()) as hub:
         pass
     refusal = refused(lambda: resolve(HANDLE, hub=client(hub)))
@@ -153,7 +153,7 @@ def test_a_hub_that_is_not_there_is_no_traceback() -> None:
     )
 
 
-def test_an_endpoint_with_an_impossible_port_is_no_traceback() -> None:
+def test_an_endpoint_with_an_impossible_port_gives_no_traceback() -> None:
     assert refused(lambda: resolve(HANDLE, hub=Client("http://127.0.0.1:99999"))).code == "LCK013"
 
 
@@ -172,7 +172,7 @@ def test_a_connection_that_breaks_is_tried_again_and_then_given_up(path: str) ->
 @pytest.mark.parametrize(
     "body", [b"", b"<html>welcome</html>", b"[]", b"{}", b'{"id": 1}', b'{"id": "a/b", "siblings": [{}]}', b"\xff"]
 )
-def test_an_answer_in_another_form_is_no_traceback(body: bytes) -> None:
+def test_an_answer_in_another_form_gives_no_traceback(body: bytes) -> None:
     with Hub(tiny()) as hub:
         hub.fail(Fault("/revision/main", body=body))
         assert refused(lambda: resolve(HANDLE, hub=client(hub))).code == "LCK014"
@@ -240,7 +240,7 @@ def test_a_weight_file_that_is_not_whole_is_refused(content: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 9000])
-def test_a_config_that_is_no_json_object_is_refused(name: str, content: bytes) -> None:
+def test_a_config_that_is_not_a_json_object_is_refused(name: str, content: bytes) -> None:
     with Hub(tiny({name: content})) as hub:
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub)))
 
@@ -250,7 +250,7 @@ def test_a_config_that_is_no_json_object_is_refused(name: str, content: bytes) -
     )
 
 
-def test_a_file_that_is_not_there_brings_the_nearest_name() -> None:
+def test_a_file_that_is_not_there_suggests_the_nearest_name() -> None:
     with Hub(tiny({"tiny-Q4_K_M.gguf": b"GGUF"})) as hub:
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub), file="tiny-Q4_K_S.gguf"))
 

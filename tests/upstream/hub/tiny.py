@@ -49,12 +49,12 @@ def tiny(changed: Mapping[str, bytes | None] | None = None, **told: object) -> R
 
 
 def client(hub: Hub, *, token: str | None = None, timeout_s: float = 10) -> Client:
-    """Give a client that does not wait between tries."""
+    """Return a client that does not wait between tries."""
     return Client(hub.url, token, timeouts=HttpTimeouts(timeout_s, timeout_s, 6 * timeout_s), sleep=lambda _: None)
 
 
 def refused(ask: Callable[[], object]) -> UpstreamError:
-    """Give the refusal that asking ends with."""
+    """Return the refusal that asking ends with."""
     with pytest.raises(UpstreamError) as caught:
         ask()
     return caught.value

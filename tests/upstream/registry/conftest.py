@@ -80,7 +80,7 @@ def client(home: Home, naps: list[float]) -> Iterator[RegistryClient]:
 
 @pytest.fixture
 def serve(trusted: Authority) -> Iterator[Callable[..., Server]]:
-    """Give a function that starts a server with the answers of a function."""
+    """Yield a function that starts a server with the answers of a function."""
     with contextlib.ExitStack() as stack:
 
         def start(answer: Callable[[Request], Reply | None], *, tls: bool = True) -> Server:

@@ -175,7 +175,7 @@ def registry(
 
 
 def parts(content: Image | Blob) -> tuple[Blob, ...]:
-    """Give the blobs of an image; an index has none."""
+    """Return the blobs of an image; an index has none."""
     return (content.config, *content.layers) if hasattr(content, "layers") else ()
 
 
@@ -273,7 +273,7 @@ class Server:
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def __enter__(self) -> Self:
-        """Give the server itself."""
+        """Return the server itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -386,7 +386,7 @@ class Proxy:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def __enter__(self) -> Self:
-        """Give the server itself."""
+        """Return the server itself."""
         return self
 
     def __exit__(self, *_: object) -> None:

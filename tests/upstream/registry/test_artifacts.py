@@ -158,7 +158,7 @@ def test_links_and_devices_are_refused(serve: Callable[..., Server], client: Reg
         "all files",
     ],
 )
-def test_what_exceeds_a_limit_or_is_no_archive_is_refused(
+def test_what_exceeds_a_limit_or_is_not_an_archive_is_refused(
     serve: Callable[..., Server], client: RegistryClient, layers: Callable[[], list[Layer]], message: str
 ) -> None:
     assert message in refused(serve, client, content.artifact(*layers()))

@@ -206,7 +206,7 @@ def test_a_program_that_is_not_installed_is_named(home: Home) -> None:
 @pytest.mark.parametrize(
     "words", ["credentials not found in native keychain", "no credentials server URL", "no credentials username"]
 )
-def test_a_program_without_a_login_is_no_fault(home: Home, programs: Path, words: str) -> None:
+def test_a_program_without_a_login_is_not_a_fault(home: Home, programs: Path, words: str) -> None:
     program(programs, "store", f"echo '{words}'; exit 1")
     home.configure({"credsStore": "store"})
     assert found(home, "a.io/x") is None

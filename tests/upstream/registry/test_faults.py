@@ -89,7 +89,7 @@ def test_a_wait_of_an_hour_is_reported_and_not_waited_for(
 
 
 @pytest.mark.parametrize("when", ["Sat, 01 Jan 2000 00:00:00 GMT", "soon", "-3", "²"])
-def test_a_retry_after_that_says_nothing_is_no_wait(
+def test_a_retry_after_that_says_nothing_is_not_a_wait(
     server: Server, shelf: Shelf, client: RegistryClient, naps: list[float], when: str
 ) -> None:
     shelf.before(MANIFEST, Reply(503, {"Retry-After": when.encode().decode("latin-1")}))
@@ -290,7 +290,7 @@ def test_indexes_are_not_followed_without_end(server: Server, shelf: Shelf, clie
     assert "more than 3 nested image indexes" in str(refused(server, client, name="acme/deep:1"))
 
 
-def test_an_artifact_is_no_image(server: Server, shelf: Shelf, client: RegistryClient) -> None:
+def test_an_artifact_is_not_an_image(server: Server, shelf: Shelf, client: RegistryClient) -> None:
     chart = content.Blob("application/vnd.cncf.helm.config.v1+json", b"{}")
     data = {"schemaVersion": 2, "config": chart.descriptor(), "layers": []}
     shelf.put("acme/chart", "1", content.document(content.OCI_MANIFEST, data))

@@ -42,7 +42,7 @@ def test_a_full_reference_reads_as_itself(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "A/b", "a b", "a/../b", "https://nvcr.io/a", "a@sha256:00", "a:1\n", "user@host/a"]
 )
-def test_what_is_no_reference_is_refused(text: str) -> None:
+def test_what_is_not_a_reference_is_refused(text: str) -> None:
     with pytest.raises(UpstreamError, match="is not an image reference such as") as caught:
         parse(text)
     assert caught.value.code == "LCK001"

@@ -43,7 +43,7 @@ FAULTS: dict[str, Reply | None] = {
 
 
 def everything(error: BaseException | None) -> str:
-    """Give all that an error can say: itself, what it carries, what led to it."""
+    """Return all that an error can say: itself, what it carries, what led to it."""
     said = []
     while error is not None:
         said += [str(error), repr(error), repr(error.args), repr(vars(error)), *traceback.format_exception(error)]

@@ -80,7 +80,7 @@ class Bench(NamedTuple):
 
 @pytest.fixture
 def line(client: RegistryClient, home: Home, made: content.Multi) -> Callable[..., str]:
-    """Give a function that asks about the image wherever it is."""
+    """Return a function that asks about the image wherever it is."""
 
     def ask(reference: str, key: str | None = KEY) -> str:
         return verify(reference, made.index.digest, client=client, key=key, environ=home.environ)
@@ -105,7 +105,7 @@ def signed(bench: Bench) -> Bench:
 
 @pytest.fixture
 def cosign(home: Home, tmp_path: Path) -> Callable[[int], Path]:
-    """Give a function that installs the stand-in, which ends with a code."""
+    """Return a function that installs the stand-in, which ends with a code."""
 
     def install(code: int) -> Path:
         folder = tmp_path / "bin"
@@ -201,7 +201,7 @@ def test_a_cosign_that_hangs_or_cannot_start_is_told(
     assert signed.asked() == "present, not checked: cosign did not end within 0.1 s"
 
 
-def test_a_web_page_is_no_signature(bench: Bench) -> None:
+def test_a_web_page_is_not_a_signature(bench: Bench) -> None:
     page = Reply(200, {"Content-Type": "text/html"}, b"<html>log in</html>")
     bench.shelf.replies[f"/v2/acme/vllm/manifests/{tag(bench.digest)}.sig"] = [page]
     with pytest.raises(UpstreamError, match="a web page") as caught:
