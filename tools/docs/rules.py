@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parents[2] / "docs/rules.md"
 HEAD = """\
 # Rules
 
