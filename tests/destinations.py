@@ -20,7 +20,7 @@ from tests.everyfield import places
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
     from tests.everyfield import Place
 
 RECORD: Final = Path(__file__).with_suffix(".json")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sparkiac import catalog
 from sparkiac.engines.engine import Option
-from sparkiac.hints import ranges
+from sparkiac.report.hints import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -10,8 +10,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.assets import directory
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
+from sparkiac.report.assets import directory
 from sparkiac.upstream import ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
 

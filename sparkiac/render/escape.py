@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from sparkiac.characters import REFUSED
+from sparkiac.report.characters import REFUSED
 
 Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
 """Plain data that JSON can represent."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from sparkiac import assets
-from sparkiac.artifact import Artifact
+from sparkiac.report import assets
+from sparkiac.report.artifact import Artifact
 
 _ON_EVERY_HOST: Final = "playbooks/roles/programs/files/"
 """Directory of the role `programs`; it mirrors the root directory of a host, as hosts/<name>/ does."""

@@ -37,8 +37,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
+from sparkiac.report.hints import closest, nearest
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 

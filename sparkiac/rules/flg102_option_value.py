@@ -36,8 +36,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
 from sparkiac.report import Edit, Severity
+from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, rule
 

@@ -35,8 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.report import Severity
+from sparkiac.report.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import placeholders
-from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.report import REMOVE, Edit, Severity, placeholders
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, hit, rule
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.assets import directory
+from sparkiac.report.assets import directory
 from sparkiac.upstream import ssh
 from sparkiac.upstream.reported import Number, ReportedFacts, Text
 

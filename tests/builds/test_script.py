@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 
-from sparkiac import assets
+from sparkiac.report import assets
 
 SCRIPT = assets.directory("templates") / "build" / "build"
 OLDEST_PYTHON = (3, 8)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
 from sparkiac import rules
-from sparkiac.characters import escaped_line
 from sparkiac.commands.check import github, sarif
 from sparkiac.report import Finding, Loc, Mark, Origin, Report, Severity
+from sparkiac.report.characters import escaped_line
 from sparkiac.rules.pages import pages
 from tests.plan.fleets import PAIR, deployment, service
 from tests.rules.test_check import breaks, rule_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac import assets
+from sparkiac.report import assets
 from sparkiac.upstream import machine
 from tests import pythons
 from tests.host.conftest import SCRIPTS
