@@ -42,15 +42,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
-from sparkiac.rules.readings import count
+from sparkiac.rules.readings import count, share
 from sparkiac.rules.rule import Hit, hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.shares import Share
+    from sparkiac.rules.readings import Share
 
 RULE: Final = rule(
     __name__,

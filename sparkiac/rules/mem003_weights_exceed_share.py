@@ -41,8 +41,8 @@ from sparkiac.memory.overhead import RUNTIME_BYTES
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
+from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

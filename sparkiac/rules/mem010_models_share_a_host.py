@@ -46,8 +46,8 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import in_turn, views
+from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
