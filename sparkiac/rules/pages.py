@@ -77,6 +77,7 @@ def read(rule: Rule, text: str) -> Page:
         for kind in ("Bad", "Good", "The lock")
     }
     bases = (_base(name) for name in BASES if any(each[2] == name for each in found))
+    # Bases go between the text and the first example: whoever copies the example has read past them.
     whole = text[: len(text) - len(rest) + start] + "".join(bases) + rest[start:]
     return Page(rule, title, rest[:start].strip(), shown["Bad"], shown["Good"], "".join(shown["The lock"]), whole)
 

@@ -44,6 +44,7 @@ def commit(
     generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
     paths = TargetPaths.of(target)
     examined = None
+    # Most runs change nothing: they need no lock. Leftovers of another run are judged by the one that holds it.
     if not paths.leftovers():
         examined = examine(paths, generated.stamps, force=force)
         if not examined.comparison.changes.any:
