@@ -39,8 +39,8 @@ demo: $(INSTALLED) ## install, generate the lab inventory into .demo, show its p
 	  '      a repository for your own hosts'
 
 docs: $(INSTALLED) ## build the documentation as a site in site/; a broken link or anchor ends it
-	$(BIN)/python docs/rules.py
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs site
+	$(BIN)/python tools/docs/rules.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c tools/docs docs site
 
 quick: lint ## lint, types, architecture contracts and the tests of the pure stages: a minute on two cores
 	$(MAKE) unit WORKERS=$$(nproc) TESTS="$(PURE)"

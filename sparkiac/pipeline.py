@@ -17,13 +17,13 @@ from sparkiac.rules import profiles
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.catalog.library import RecipeText
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
     from sparkiac.render.kubernetes import Rendering
+    from sparkiac.report.artifact import Artifact
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source

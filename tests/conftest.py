@@ -37,8 +37,8 @@ settings.load_profile("sparkiac")
 
 
 def generator(name: str) -> ModuleType:
-    """Load docs/<name>.py, which is no module of the package."""
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / f"docs/{name}.py")
+    """Load tools/docs/<name>.py, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / f"tools/docs/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

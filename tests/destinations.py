@@ -1,6 +1,6 @@
 """Where the value of each key of an inventory ends up: the generated files that change with it.
 
-`python docs/destinations.py` records it in destinations.json, and docs/reference.py prints it.
+`python tools/docs/destinations.py` records it in destinations.json, and tools/docs/reference.py prints it.
 tests/test_nothing_lost.py compares the record with what happens.
 """
 
@@ -20,7 +20,7 @@ from tests.everyfield import places
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
     from tests.everyfield import Place
 
 RECORD: Final = Path(__file__).with_suffix(".json")

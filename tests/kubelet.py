@@ -10,7 +10,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac import characters
 from sparkiac.commands.check import github, sarif
 from sparkiac.formats import findings
-from sparkiac.report import Finding, Loc, Mark, Report, Severity
+from sparkiac.report import Finding, Loc, Mark, Report, Severity, characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable

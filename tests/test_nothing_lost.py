@@ -255,12 +255,12 @@ def test_the_inventories_are_valid(shape: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_field_is_not_lost(name: str) -> None:
     assert name in destinations.recorded(), (
-        f"{name} is new: python docs/destinations.py finds the files that it reaches, if there are any"
+        f"{name} is new: python tools/docs/destinations.py finds the files that it reaches, if there are any"
     )
     shape, reached = destinations.recorded()[name]
     assert reached
     assert ends(shape, EVERY[name]) == reached, (
-        f"{name} no longer ends up in {', '.join(reached)}; if that is right: python docs/destinations.py"
+        f"{name} no longer ends up in {', '.join(reached)}; if that is right: python tools/docs/destinations.py"
     )
 
 

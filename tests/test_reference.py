@@ -60,7 +60,7 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
 
 def test_the_page_is_up_to_date() -> None:
     assert generator("reference").text() == (ROOT / "docs/reference.md").read_text(), (
-        "docs/reference.md is out of date; write it anew: python docs/reference.py"
+        "docs/reference.md is out of date; write it anew: python tools/docs/reference.py"
     )
 
 
@@ -112,7 +112,7 @@ def test_an_example_comes_from_an_inventory_or_is_chosen() -> None:
 def test_every_key_says_where_it_ends_up() -> None:
     for owner, key in KEYS:
         known = destinations.of(owner.__name__, key) or key in generator("reference").CHOOSE
-        assert known, f"{owner.__name__}.{key}: run python docs/destinations.py {key}"
+        assert known, f"{owner.__name__}.{key}: run python tools/docs/destinations.py {key}"
 
 
 def test_every_class_says_where_it_stands() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkiac.bench import tables
-from sparkiac.characters import escaped_line
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

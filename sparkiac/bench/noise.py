@@ -35,6 +35,7 @@ def p_value(first: Sequence[float], second: Sequence[float]) -> float:
     smaller = min(wins, few * many - wins)
     tied = len({*first, *second}) < few + many
     if not tied and max(few, many) <= _EXACT:
+        # The distribution is symmetric: both tails are twice the smaller one. In its middle, they overlap.
         below = sum(_orders(few, many, wins) for wins in range(int(smaller) + 1))
         return min(1.0, 2 * below / math.comb(few + many, few))
     return _normal(few, many, smaller, [*first, *second])
@@ -44,6 +45,7 @@ def holm(found: Mapping[str, float]) -> dict[str, float]:
     """Return the p-values after the Holm correction, which keeps false alarms rare in many comparisons."""
     corrected, highest = dict[str, float](), 0.0
     for place, (name, value) in enumerate(sorted(found.items(), key=lambda item: item[1])):
+        # The factor falls from value to value: without this, a larger p-value could be corrected to a smaller one.
         highest = max(highest, min(1.0, value * (len(found) - place)))
         corrected[name] = highest
     return corrected
@@ -56,6 +58,7 @@ def _orders(few: int, many: int, wins: int) -> int:
         return 0
     if few == 0 or many == 0:
         return 1
+    # The largest of all samples is one of the first set and beats the whole second set, or it is one of the second.
     return _orders(few - 1, many, wins - many) + _orders(few, many - 1, wins)
 
 
@@ -65,5 +68,6 @@ def _normal(few: int, many: int, smaller: float, pooled: Sequence[float]) -> flo
     variance = few * many / 12 * (total + 1 - ties / (total * (total - 1)))
     if variance <= 0:
         return 1.0
+    # 0.5: the statistic has whole values, and the normal distribution does not.
     distance = (few * many / 2 - smaller - 0.5) / math.sqrt(variance)
     return min(1.0, 2 * (1 - statistics.NormalDist().cdf(max(0.0, distance))))

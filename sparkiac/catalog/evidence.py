@@ -2,7 +2,7 @@
 
 A file of `facts/` is one rule. Its front matter (YAML) lists the facts, and its body (Markdown) is the rule's page.
 docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written. Facts are
-read from `facts/index.json`, which `docs/facts.py` writes from the files, because JSON is read much faster.
+read from `facts/index.json`, which `tools/docs/facts.py` writes from the files, because JSON is read much faster.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 
 def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a page of the documentation."""
-    from sparkiac import assets
+    from sparkiac.report import assets
 
     return _starting(incomplete, (name.removesuffix(".md") for name, _ in assets.files("docs") if name.endswith(".md")))
 

@@ -24,8 +24,8 @@ def docs(page: str | None, *, man: bool) -> int:
 
     Exit codes: 0 shown, 2 unknown page.
     """
-    from sparkiac import assets
     from sparkiac.formats import terminal
+    from sparkiac.report import assets
 
     if man:
         if page is not None:

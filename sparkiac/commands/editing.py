@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac import hints
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import show
-from sparkiac.hints import OPEN_POINT
+from sparkiac.report import hints
+from sparkiac.report.hints import OPEN_POINT
 
 if TYPE_CHECKING:
     from pathlib import Path

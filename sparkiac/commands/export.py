@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from sparkiac.characters import escaped_line
 from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import INVENTORY, known, planned
+from sparkiac.report.characters import escaped_line
 
 
 @click.command()

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac import __version__, hints
-from sparkiac.characters import escaped_line
+from sparkiac import __version__
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, hashes, known, printable, read, refuse, show
+from sparkiac.report import hints
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
-    from sparkiac.artifact import Artifact
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
+    from sparkiac.report.artifact import Artifact
     from sparkiac.write import Changes
 
 _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}

@@ -63,7 +63,7 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
     words = list(words)
     if word in words:
         return word
-    from sparkiac.hints import nearest
+    from sparkiac.report.hints import nearest
 
     # Users often type a recipe's name without its vendor.
     ends = [each for each in words if each.partition("/")[2] == word]

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from sparkiac import catalog
-from sparkiac.hints import ranges
+from sparkiac.report.hints import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

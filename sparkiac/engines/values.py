@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
+from sparkiac.report.hints import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

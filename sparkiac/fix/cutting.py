@@ -31,6 +31,7 @@ def cut(text: str, root: YamlNode, paths: Iterable[Path], *, with_comments: bool
         assert node is not None, "removed values exist"  # noqa: S101
         flags = [(child, (*parent, part) in removed) for part, child in node.children.items()]
         spans += _between_brackets(text, flags) if node.style else _blocks(text, node.kind, flags)
+    # From the end, because a cut moves everything behind it.
     for start, end in sorted(spans, reverse=True):
         if not with_comments:
             _refuse_comments(text, start, end)
@@ -40,6 +41,7 @@ def cut(text: str, root: YamlNode, paths: Iterable[Path], *, with_comments: bool
 
 def _with_emptied(root: YamlNode, removed: set[Path]) -> set[Path]:
     """Replace the paths of all children of a collection by the path of the collection."""
+    # Deepest first: a collection can become empty only after those inside it.
     for path in sorted(removed, key=len, reverse=True):
         parent = path[:-1]
         node = find(root, parent)
@@ -84,6 +86,7 @@ def _run(text: str, children: Sequence[YamlNode], first: int, after: int) -> tup
     end = line_end(text, last)
     if not text[start : children[first].first].strip(" ") and _COMMA_AND_NOTHING_MORE.fullmatch(text, last, end):
         return start, end
+    # One comma goes with the values: the one behind them, or the one in front of them if they are the last.
     if after < len(children):
         start, end = children[first].first, children[after].first
     else:

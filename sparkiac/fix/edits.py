@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import read
+from sparkiac.fix.nodes import mutable, read, require_data
 from sparkiac.fix.placing import put
-from sparkiac.fix.wanted import mutable, require_data
 from sparkiac.report import REMOVE, Edit, Removal
 
 if TYPE_CHECKING:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, YamlNode, column, find, line_end, line_start, read, with_lines
+from sparkiac.fix.nodes import (
+    CannotEdit,
+    YamlNode,
+    column,
+    find,
+    line_end,
+    line_start,
+    mutable,
+    read,
+    require_data,
+    with_lines,
+)
 from sparkiac.fix.placing import flow, into_brackets
-from sparkiac.fix.wanted import mutable, require_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,9 @@ below a removed key belongs to the next key.
 
 from __future__ import annotations
 
+import json
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.source import gate
 
@@ -126,3 +127,18 @@ def _node(held: _MarkedText, path: Path, data: object) -> YamlNode:
         return YamlNode(kind, start, end, "{", introduced, children)
     # A block ends with its last value: comments below that may be about what follows.
     return YamlNode(kind, start, max(child.last for child in children.values()), "", introduced, children)
+
+
+def mutable(data: object) -> Any:  # noqa: ANN401  a document's data
+    """Copy data so that it can be changed."""
+    if isinstance(data, dict):
+        return {key: mutable(value) for key, value in data.items()}
+    return [mutable(value) for value in data] if isinstance(data, (tuple, list)) else data
+
+
+def require_data(text: str, wanted: object) -> str:
+    """Return the text if its data equal `wanted`. Raises CannotEdit."""
+    if json.dumps(mutable(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
+        message = "because of the file's layout, the edit would change other values"
+        raise CannotEdit(message)
+    return text

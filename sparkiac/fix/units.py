@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import CannotEdit, column, line_end, read, with_lines
+from sparkiac.fix.nodes import CannotEdit, column, line_end, mutable, read, require_data, with_lines
 from sparkiac.fix.placing import flow, into_brackets, step
-from sparkiac.fix.wanted import mutable, require_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.assets import files
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
+from sparkiac.report.assets import files
 from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
 

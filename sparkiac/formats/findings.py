@@ -7,8 +7,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from sparkiac.characters import escaped_line
 from sparkiac.report import Severity
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

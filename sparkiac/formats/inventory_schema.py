@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac import __version__, catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines.vllm_check.names import OF_OPTION
-from sparkiac.hints import ranges
 from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
+from sparkiac.report.hints import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,10 +7,11 @@ from collections import Counter
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import engines, placeholders
+from sparkiac import engines
 from sparkiac.importers import draft, naming, redaction, validity, yamlwrite
 from sparkiac.importers.launch import Note, Unreadable, grouped, lost
 from sparkiac.model import forms
+from sparkiac.report import placeholders
 from sparkiac.source import literals
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import engines, placeholders
+from sparkiac import engines
 from sparkiac.importers import collector, match, mounts, naming, redaction, server, service, serving, validity
 from sparkiac.importers.launch import Note, Unreadable, corrected, lost
 from sparkiac.model import forms
+from sparkiac.report import placeholders
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import placeholders
 from sparkiac.importers.launch import Note, corrected, lost
 from sparkiac.model import forms
+from sparkiac.report import placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

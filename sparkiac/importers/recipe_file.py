@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import characters
 from sparkiac.importers import redaction, yamlread
 from sparkiac.importers.launch import Note, Unreadable
+from sparkiac.report import characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import escaped
 from sparkiac.render import yamltext
+from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,11 +5,21 @@ Reads and writes no file and sends no request.
 
 from sparkiac.lock.changes import FileChanges, LockChange, PinChange, changes
 from sparkiac.lock.findings import conflicts, different, only_missing_responses, outdated, refused, stale, unbuilt
-from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, merged, requests, unused
+from sparkiac.lock.merge import (
+    Key,
+    LockEntry,
+    PinRequest,
+    UnusedPin,
+    entry,
+    locked_source,
+    merged,
+    requests,
+    unused,
+    with_sources,
+)
 from sparkiac.lock.online import PinComparison, PinDifference, PinFailure, RequestResults, by_name, by_pin, compared
 from sparkiac.lock.record import RecordError, read
 from sparkiac.lock.required import RequiredPin, required
-from sparkiac.lock.sources import locked_source, with_sources
 from sparkiac.lock.text import patched, whole, with_record
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import build_hint
 from sparkiac.lock.merge import SECTIONS
 from sparkiac.report import Finding, Severity
+from sparkiac.report.hints import build_hint
 from sparkiac.rules.others.lck import OTHERS
 
 if TYPE_CHECKING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
+from sparkiac.model.sources import LockedSource, RecipeSource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -166,3 +168,18 @@ def _request_file(locked: LockedFile, pin: RequiredPin, commit: str | None) -> I
         yield PinRequest(pin, "incomplete", locked.sha256)
     elif locked.commit != commit:
         yield PinRequest(pin, "commit")
+
+
+def locked_source(source: RecipeSource, pin: str, files: Mapping[str, bytes]) -> LockedSource:
+    """Return the entry of a source whose files were read at `pin`: a commit, or the digest of an artifact."""
+    hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
+    kept = source.model_dump(exclude_unset=True)
+    commit, digest = (pin, None) if source.git else (None, pin)
+    return LockedSource(**kept, commit=commit, digest=digest, files=hashes)
+
+
+def with_sources(document: Document | None, sources: Mapping[str, LockedSource]) -> dict[str, Any]:
+    """Return the data of the lock with exactly these sources."""
+    entries = {name: sources[name].model_dump(exclude_defaults=True) for name in sorted(sources)}
+    new = {**former(document), "sources": entries}
+    return {key: new[key] for key in ORDER if key in new and (key != "sources" or entries)}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from sparkiac.hints import nearest
 from sparkiac.model.base import Commit, Digest, Line, Model, Name
+from sparkiac.report.hints import nearest
 from sparkiac.source import wording
 
 if TYPE_CHECKING:

@@ -99,6 +99,7 @@ def _can_pad(page: CachePage, release: tuple[int, ...]) -> bool:
 
 
 def _grown(page: CachePage, size: int) -> CachePage:
+    # A page that fits in several times becomes a longer block. A state cannot grow, so the rest is padding.
     if page.kind == "state" or size % page.size_bytes:
         return page._replace(size_bytes=size)
     return page._replace(size_bytes=size, block_tokens=page.block_tokens * (size // page.size_bytes))

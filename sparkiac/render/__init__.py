@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sparkiac.render import ansible, builds, groups, hosts, netplan, staging, summary
 
 if TYPE_CHECKING:
-    from sparkiac.artifact import Artifact
     from sparkiac.plan import Plan
+    from sparkiac.report.artifact import Artifact
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import assets
-from sparkiac.artifact import Artifact
 from sparkiac.host.generation import generation_id
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import generation, jsontext, playbooks, rollout, staging, yamltext
+from sparkiac.report import assets
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

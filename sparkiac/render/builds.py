@@ -6,10 +6,10 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import assets
-from sparkiac.artifact import Artifact
 from sparkiac.render import escape
 from sparkiac.render.templates import fill
+from sparkiac.report import assets
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkiac.characters import REFUSED
+from sparkiac.report.characters import REFUSED
 
 if TYPE_CHECKING:
     from sparkiac.plan.confinement import Tree

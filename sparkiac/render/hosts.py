@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.artifact import Artifact
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import is_probed, promise_file
 from sparkiac.render import compose, generation, groups, jsontext, programs, timers, yamltext
 from sparkiac.render.templates import fill
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import hints
 from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import ConfigFile, Program
 from sparkiac.plan.numbers import gib
 from sparkiac.render.drawing import draw
 from sparkiac.render.templates import fill
+from sparkiac.report import hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import assets
-from sparkiac.artifact import Artifact
 from sparkiac.host import PROGRAMS
+from sparkiac.report import assets
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.artifact import Artifact
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.render import escape, yamltext
 from sparkiac.render.compose import export_lines
 from sparkiac.render.templates import fill
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

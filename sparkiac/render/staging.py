@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.artifact import Artifact
 from sparkiac.plan.contract_units import ManifestFile, ModelManifest, StagedModel, StagedStore
 from sparkiac.plan.parts import FILES, UNLOCKED
 from sparkiac.render import jsontext
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sparkiac import hints
-from sparkiac.artifact import Artifact
 from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import Program
 from sparkiac.render.templates import fill
+from sparkiac.report import hints
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from sparkiac import assets
 from sparkiac.plan.numbers import gib
 from sparkiac.render import escape
+from sparkiac.report import assets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

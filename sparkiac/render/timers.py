@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import GenerationUnit
 from sparkiac.plan.contract_monitoring import HostMetrics, MeasuredUnit
 from sparkiac.render import jsontext
 from sparkiac.render.templates import fill
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -68,6 +68,7 @@ def resolve(
     library: Library = SHIPPED,
 ) -> tuple[tuple[Finding, ...], Resolved | None]:
     """Resolve a valid inventory; return None if there are errors. Reads only files of the catalog."""
+    # Each check needs the ones before it: layers can be merged only if every name exists.
     findings = check_names(inventory, library)
     if findings:
         return findings, None
@@ -87,6 +88,7 @@ def merged_layers(inventory: Source[Inventory], library: Library = SHIPPED) -> L
     """Merge the layers of every host, deployment, service and build. Names must be checked before."""
     written = inventory.valid
     leaves: Leaves = {}
+    # Hosts first: the layers of deployments and services contain values of their hosts, such as the model store.
     for name in written.hosts:
         leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))
     for name, deployment in written.deployments.items():

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog
-from sparkiac.hints import nearest
 from sparkiac.model import forms
+from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import NEEDED, UNKNOWN, Fault, entries, error
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
-from sparkiac.hints import nearest
 from sparkiac.model import forms
 from sparkiac.report import Finding, Loc, Severity
+from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import NEEDED, TWICE, UNKNOWN, entries, error, mapping
 
 if TYPE_CHECKING:

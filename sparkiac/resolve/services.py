@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
-from sparkiac.hints import nearest
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.services import (
     ContainerService,
@@ -18,6 +17,7 @@ from sparkiac.model.services import (
     OpenClawService,
     OpenWebuiService,
 )
+from sparkiac.report.hints import nearest
 from sparkiac.resolve import required, uses
 from sparkiac.resolve.faults import NEEDED, UNKNOWN, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, of_entry

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.hints import nearest
+from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, error, mapping
 
 if TYPE_CHECKING:

@@ -5,12 +5,9 @@ server loads and lists the model, but answers every such request with HTTP 400. 
 family, not on the client; recipes name it. Hermes Agent always sends tools; for other clients, set `clients: [tools]`
 on the deployment. With `enable_auto_tool_choice` and no parser vLLM does not start at all.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -28,12 +25,9 @@ services:
     user: spark
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

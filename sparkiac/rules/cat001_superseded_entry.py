@@ -3,12 +3,9 @@
 A superseded recipe, variant or fragment stays in the catalog to record why it was replaced. You can still plan it to
 look at it, but it should not be deployed.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: google/gemma-4-26b-a4b-it-fp8
@@ -16,12 +13,9 @@ deployments:
     hosts: spark-01
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: google/gemma-4-26b-a4b-it-fp8

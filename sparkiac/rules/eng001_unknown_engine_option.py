@@ -8,12 +8,9 @@ unknown, it is a warning, and only for an option that no known release has. Tens
 table of options each, because their releases are unknown. Write options in snake_case, whatever spelling the server
 uses. The model, its names, the drafter and the API key have their own keys in the inventory. FLG101 checks vLLM.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -23,12 +20,9 @@ deployments:
     set: {max_model_len: 65536}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -43,8 +37,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
+from sparkiac.report.hints import closest, nearest
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 

@@ -6,12 +6,9 @@ flash_attn accepts "on", "off" or "auto". The accepted values are read from the 
 this is an error if an upstream tag names a release that was read. Otherwise it is a warning, and only for values that
 every release the image may contain refuses.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -21,12 +18,9 @@ deployments:
     set: {schedule_policy: fifo}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang

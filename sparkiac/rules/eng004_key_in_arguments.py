@@ -5,12 +5,9 @@ key; the start script of AEON-7's images puts VLLM_API_KEY into the server's arg
 user of the host can read the arguments of a process, and logs are kept and copied. Bind a server without a key to
 loopback, behind a gateway that requires one.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -20,12 +17,9 @@ deployments:
     api_key: {secret: team_key}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang

@@ -5,12 +5,9 @@ has it. Which methods exist depends on the release: SGLang has had DSpark since 
 is an error if an upstream tag names a release that was read, and a warning otherwise. llama.cpp has five kinds of
 n-gram speculation, chosen by `set.spec_type`; TensorRT-LLM reads the method from a YAML file, named by `set.config`.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -20,12 +17,9 @@ deployments:
     speculative: {method: suffix, num_speculative_tokens: 8}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang

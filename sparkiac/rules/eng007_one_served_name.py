@@ -3,12 +3,9 @@
 vLLM and llama.cpp answer to each of their names. SGLang, TensorRT-LLM and AEON-7's images have one: a client that
 requests another name gets an error.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -18,12 +15,9 @@ deployments:
     served_names: [fast, chat]
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang

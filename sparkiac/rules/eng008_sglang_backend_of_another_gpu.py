@@ -7,12 +7,9 @@ an FP8 KV cache on 12.1. `trtllm_mla` required 10 until 0.5.4.post1, and `cuteds
 the image may contain refuses the backend. `moe_runner_backend: flashinfer_trtllm` is not reported, because SGLang does
 not check the GPU for it.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang
@@ -22,12 +19,9 @@ deployments:
     set: {attention_backend: fa3}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/sglang

@@ -5,12 +5,9 @@ V cache requires flash_attn to be enabled". All builds that were read, b9093 to 
 turns flash attention on for such a cache if the model supports it. This is an error if an upstream tag names a build
 that was read, and a warning otherwise.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/llama-cpp
@@ -22,12 +19,9 @@ deployments:
     set: {cache_type_v: q8_0, flash_attn: "off"}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/llama-cpp

@@ -4,12 +4,9 @@ AEON-7's ghcr.io/aeon-7/vllm-dflash builds the server's command line from variab
 MAX_MODEL_LEN and others. Arguments are ignored, or they break its start script. A recipe for that image, such as
 aeon-7/dflash-qwen3.5-27b-nvfp4, writes the options as those variables.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -19,12 +16,9 @@ deployments:
     port: 8000
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: aeon-7/dflash-qwen3.5-27b-nvfp4

@@ -5,12 +5,9 @@ The setting has no effect. Up to 0.16.0 vLLM logs nothing; from 0.17.1 on it war
 became the option --attention-backend. Name a variable of a fork or a patch under `extra_flags:`, with the reason. If
 the release is unknown, only variables that no release has are reported.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -21,12 +18,9 @@ deployments:
     env: {VLLM_ATTENTION_BACKEND: TRITON_ATTN}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -42,8 +36,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
 from sparkiac.report import Severity
+from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, hit, rule
 

@@ -14,12 +14,9 @@ files:
     sha256: "1111111111111111111111111111111111111111111111111111111111111111"
 ```
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -29,12 +26,9 @@ deployments:
       files: {/opt/parser.py: {url: "hf://example/model/another.py"}}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

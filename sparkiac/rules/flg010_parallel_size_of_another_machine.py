@@ -4,12 +4,9 @@ A Spark has one. Model cards print `--tensor-parallel-size 8` for a server with 
 fewer. On one Spark leave the option out; sparkiac sets the right number for a group of hosts. With pipeline or data
 parallelism, the product of all sizes is the number of hosts.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     set: {tensor_parallel_size: 8}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -7,12 +7,9 @@ No engine option accepts such a character. Commands and variables may contain an
 there: such a dash before the name of an option, and such a quote where JSON has a straight one. Descriptions and
 reasons are not checked.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -23,12 +20,9 @@ deployments:
     env: {EXTRA_ARGS: "\u2013enable-prefix-caching"}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

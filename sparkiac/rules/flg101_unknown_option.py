@@ -7,12 +7,9 @@ build it is a warning: its maker may have added options. If the release is unkno
 option that no known release has. vLLM accepts a shortened name as long as only one option starts with it. Name an
 option of a fork or a patch under `extra_flags:`, with the reason.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -23,12 +20,9 @@ deployments:
     set: {swap_space: 4}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -44,8 +38,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
+from sparkiac.report.hints import closest, nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, rule
 

@@ -5,12 +5,9 @@ option whose value is missing. A switch accepts true or false. Only some options
 accepted values are read from the sources of the release in the image; if the image is compared with the nearest
 release, this is a warning.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -21,12 +18,9 @@ deployments:
     set: {max_num_seqs: many}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -42,8 +36,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
 from sparkiac.report import Edit, Severity
+from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, rule
 

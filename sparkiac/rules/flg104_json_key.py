@@ -4,12 +4,9 @@ vLLM reads each JSON option into a configuration class, and the server exits on 
 before 0.16 silently ignore an unknown key of most classes, so the setting has no effect: then this is a warning.
 `speculative:` is such an option too.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     set: {compilation_config: {cudagraph_modes: FULL}}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -41,8 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
 from sparkiac.report import Severity
+from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, rule
 

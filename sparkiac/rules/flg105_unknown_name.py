@@ -7,12 +7,9 @@ release contains it. If a plugin is set, its option is not checked.
 For --quantization this is a warning if the checkpoint is a ModelOpt one or unknown: vLLM reads the format from such a
 checkpoint, whatever the option says. It is still better to remove a value that is not read.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -23,12 +20,9 @@ deployments:
     set: {tool_call_parser: qwen3}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -44,9 +38,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import nearest
 from sparkiac.plan import facts
 from sparkiac.report import Severity
+from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, rule
 

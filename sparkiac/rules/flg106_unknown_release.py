@@ -6,12 +6,9 @@ the lock records its version, if the catalog lists its digest, or if its tag nam
 a tag, a commit or a day that the catalog can place, or 0.24.0-cu130 of another image of vLLM. A moving tag, such as
 nightly, names none.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -22,12 +19,9 @@ deployments:
     set: {}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -5,12 +5,9 @@ nothing and exits, because no container downloads weights; if one did, it would 
 again at every start (Spark guide L62). The sources mount the store at /models with HF_HOME=/models (Spark guide
 L46-57), or at /root/.cache/huggingface (vLLM blog L66, dual-Spark post L42): both are fine.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -21,12 +18,9 @@ deployments:
     container: {mounts: {/models: null}}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -6,12 +6,9 @@ before the start. It does not check a tokenizer or configuration of another repo
 the server exits without it. The dual-Spark post serves RedHatAI's checkpoint of Qwen3.6-35B-A3B with the tokenizer of
 the original (L45).
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -22,12 +19,9 @@ deployments:
     set: {tokenizer: Qwen/Qwen3.6-35B-A3B}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

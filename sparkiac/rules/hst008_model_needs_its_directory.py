@@ -4,12 +4,9 @@ Its repository contains more than weights: a drafter in its own folder, a loader
 path. In the hub's cache these have no fixed path that a command could name, so the sources download the repository into
 a directory and mount that. The catalog's recipe for the model does so.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -19,12 +16,9 @@ deployments:
     port: 8001
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4

@@ -4,12 +4,9 @@ The server's processes exchange tensors through /dev/shm, which is 64 MB in a co
 sources share the host's with --ipc=host; some also set a size, from 16 GB up (Spark guide L186, L309). It is memory,
 not a volume (L65).
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     container: {ipc: private}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

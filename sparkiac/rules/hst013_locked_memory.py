@@ -3,18 +3,9 @@
 RDMA locks the buffers that it registers, and a container cannot lock more than its limit. A group with RDMA devices has
 no limit (memlock -1), as in the sources' commands (dual-Spark post L37, Spark guide L725), unless another one is set.
 
-Bad:
+Bad, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark
@@ -25,18 +16,9 @@ deployments:
     container: {ulimits: {memlock: 67108864}}
 ```
 
-Good:
+Good, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import build_hint
 from sparkiac.report import Severity
+from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:

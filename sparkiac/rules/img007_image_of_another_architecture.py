@@ -5,12 +5,9 @@ one in the tag, and the host pulls its own build; some tags contain a single bui
 tag for arm64, also spelled aarch64, or one that names no architecture. Whether an image without such a tag has a build
 for arm64 is only known when it is pulled.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     port: 8000
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -8,12 +8,9 @@ For an upstream release and for an image whose interface `sparkiac images captur
 vendor's or private build it is a warning, because its maker may have added the model. If the release is unknown,
 nothing is reported.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
@@ -22,12 +19,9 @@ deployments:
     port: 8000
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4

@@ -13,22 +13,16 @@ models:
   example/model: {commit: "1111111111111111111111111111111111111111"}
 ```
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: example/another, hosts: spark-01}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 ```

@@ -9,12 +9,9 @@ tokens (L268), so up to that value it is a warning.
 If `gpu_memory_utilization` is not set, vLLM uses its default: 0.9, and 0.92 from 0.20.0 on. Lower values are fine as
 long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -25,12 +22,9 @@ deployments:
     set: {gpu_memory_utilization: 0.93}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -48,15 +42,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
-from sparkiac.rules.readings import count
+from sparkiac.rules.readings import count, share
 from sparkiac.rules.rule import Hit, hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.shares import Share
+    from sparkiac.rules.readings import Share
 
 RULE: Final = rule(
     __name__,

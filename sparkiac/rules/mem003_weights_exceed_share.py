@@ -6,12 +6,9 @@ exits after it has loaded them. One machine serves up to about 100 GB of weights
 the number of parameters. Sizes come from the lock, or else from the catalog; a model that is in neither is not checked
 here (see MEM100).
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -22,12 +19,9 @@ deployments:
     set: {gpu_memory_utilization: 0.2}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -47,8 +41,8 @@ from sparkiac.memory.overhead import RUNTIME_BYTES
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
+from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

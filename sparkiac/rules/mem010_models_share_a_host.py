@@ -6,12 +6,9 @@ Ollama beside the model is fine (dual-Spark post L108): those are services here.
 0.90, the machine runs out of memory: that is an error. TensorRT-LLM's share is of the memory that is free at its start,
 so it counts as unknown. Models of different `turns` never run together.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -29,12 +26,9 @@ deployments:
     set: {gpu_memory_utilization: 0.2}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -52,8 +46,8 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import in_turn, views
+from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, rule
-from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,18 +3,9 @@
 With NCCL_IB_DISABLE=1, NCCL uses TCP, which costs speed. The other RoCE variables of the SM121 reference (L42-46) are
 set for every group with RDMA devices, and the GID index is looked up on each host.
 
-Bad:
+Bad, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark
@@ -25,18 +16,9 @@ deployments:
     env: {NCCL_IB_DISABLE: 1}
 ```
 
-Good:
+Good, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark

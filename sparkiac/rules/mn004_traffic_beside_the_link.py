@@ -5,18 +5,9 @@ any interface (SM121 reference L53-54). By default each group is bound to the fi
 print two names, enP2p1s0f1np1 and enp1s0f1np1: both are ports of the same card, so the name differs between hosts and
 belongs under `fabric.links`.
 
-Bad:
+Bad, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark
@@ -27,18 +18,9 @@ deployments:
     env: {NCCL_SOCKET_IFNAME: eth0}
 ```
 
-Good:
+Good, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark

@@ -3,12 +3,9 @@
 jasl/vllm imports `fmin` from cutlass.cute.arch. A source saw the server exit with an ImportError on 4.5.1 and run on
 4.5.0 (DeepSeek-V4 thread L27-35). Without a pin the build installs the newest version of that day.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -26,12 +23,9 @@ builds:
     pip: ["nvidia-cutlass-dsl[cu13]==4.5.1"]
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -24,18 +24,9 @@ deployments:
     port: 8001
 ```
 
-Good:
+Good, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark

@@ -6,22 +6,16 @@ message on a failure and was silent otherwise: it found the crash by prefix cach
 fleet timer does the same; Prometheus with alerts does more. The finding also names what the host of the timer cannot
 reach: servers that listen on loopback, or on a fabric that this host does not have.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 monitoring:

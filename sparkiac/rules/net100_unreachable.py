@@ -27,12 +27,9 @@ services:
     uses: [qwen36]
 ```
 
-Good, because two containers of one host share a network:
+Good, on one Spark, because two containers of one host share a network:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   qwen36:
     recipe: redhatai/qwen3.6-35b-a3b-nvfp4

@@ -4,12 +4,9 @@ With `host: 127.0.0.1` or `localhost`, a server in a container accepts connectio
 probe succeeds, and every client is refused. Use `bind` instead of `host`: it sets the address of the host on which the
 port is published.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     set: {host: 127.0.0.1}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -20,12 +20,9 @@ deployments:
     hosts: spark-01
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -38,8 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.report import Severity
+from sparkiac.report.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:

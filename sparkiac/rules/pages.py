@@ -1,7 +1,8 @@
 """Pages: the meaning of each code, why it matters, and an inventory with and without the finding.
 
 A rule's page is the docstring of its module, or the body of its file of facts. `others` contains the pages of
-findings that are made outside the rules.
+findings that are made outside the rules. An example "on one Spark" or "on two Sparks" continues the base inventory of
+this name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,28 @@ from sparkiac.rules import others
 if TYPE_CHECKING:
     from sparkiac.rules.rule import Rule
 
-_BLOCK: Final = re.compile(r"^(Bad|Good|The lock)([^\n]*):\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BASES: Final = {
+    "one Spark": """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+""",
+    "two Sparks": """\
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+""",
+}
+"""Name → the first lines of all examples on it."""
+_BLOCK: Final = re.compile(
+    rf"^(Bad|Good|The lock)(?:, on ({'|'.join(BASES)}))?[^\n]*:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 class Page(NamedTuple):
@@ -28,11 +50,12 @@ class Page(NamedTuple):
     why: str
     """The consequences, as Markdown."""
     bad: tuple[str, ...]
+    """Complete inventories, each with its base."""
     good: tuple[str, ...]
     lock: str
     """The lock of the examples; empty if they need none."""
     text: str
-    """The whole page, as Markdown."""
+    """The whole page, as Markdown; bases stand before the examples that continue them."""
 
 
 @cache
@@ -47,8 +70,17 @@ def read(rule: Rule, text: str) -> Page:
     """Split a page into its parts."""
     text = text.strip()
     title, _, rest = text.partition("\n\n")
-    first = _BLOCK.search(rest)
-    why = rest[: first.start()] if first else rest
-    blocks = [(found[1], found[3]) for found in _BLOCK.finditer(rest)]
-    bad, good, lock = (tuple(block for kind, block in blocks if kind == name) for name in ("Bad", "Good", "The lock"))
-    return Page(rule, title, why.strip(), bad, good, "".join(lock), text)
+    found = list(_BLOCK.finditer(rest))
+    start = found[0].start() if found else len(rest)
+    shown = {
+        kind: tuple(BASES.get(each[2], "") + each[3] for each in found if each[1] == kind)
+        for kind in ("Bad", "Good", "The lock")
+    }
+    bases = (_base(name) for name in BASES if any(each[2] == name for each in found))
+    # Bases go between the text and the first example: whoever copies the example has read past them.
+    whole = text[: len(text) - len(rest) + start] + "".join(bases) + rest[start:]
+    return Page(rule, title, rest[:start].strip(), shown["Bad"], shown["Good"], "".join(shown["The lock"]), whole)
+
+
+def _base(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}, the first lines of each example on it:\n\n```yaml\n{BASES[name]}```\n\n"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm_check
-from sparkiac.hints import ranges
 from sparkiac.report import Severity
+from sparkiac.report.hints import ranges
 from sparkiac.rules.rule import Hit, hit
 
 if TYPE_CHECKING:

@@ -4,12 +4,9 @@ The server requires no key unless one is set (Spark guide L623-624), and all com
 0.0.0.0 without one. Set a key for the deployment, or bind it to an address that only its clients can reach. Ollama does
 not support keys: keep it on loopback. If the network itself is protected, allow the finding and give the reason.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     bind: any
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

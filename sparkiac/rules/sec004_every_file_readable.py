@@ -4,12 +4,9 @@ A request can name media by their path, and `allowed_local_media_path: /` allows
 files, and the secret that contains the API key. vLLM's own help calls the option a security risk. The Spark guide's
 recipe of Nemotron 3 Nano Omni has it (L319). Mount a directory with the media and allow only that.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     set: {allowed_local_media_path: /}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -4,12 +4,9 @@
 was decided when the weights were staged: stage a commit that somebody has read, and name it in the lock or in
 `revision`, so that the server loads no other. A model in its own directory has only one version.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     set: {trust_remote_code: true}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

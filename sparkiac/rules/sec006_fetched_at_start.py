@@ -4,12 +4,9 @@ A restart then depends on the network and on what the owners publish: what runs 
 guide installs audio packages with pip (L313) and downloads a parser with wget (L283-284). Build an image with the
 packages, or name each version; put a file under `container.files`, so that the lock records its sha256.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     container: {read_only: false, prelude: [[pip, install, "vllm[audio]"]]}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -4,12 +4,9 @@ By default a deployment listens on its host's own address, and it requires no ke
 L623-624). That is intended on a private network; elsewhere set a key, or bind the deployment to loopback or to the
 direct links. Ollama does not support keys.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -20,12 +17,9 @@ deployments:
     bind: lan
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -6,12 +6,9 @@ each step costs more than it saves; if the vocabularies differ, vLLM refuses the
 compared by name, so this is a warning: a copy in another format (NVFP4, FP8, AWQ) contains the name of the original
 model, with or without -it or -Instruct.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -22,12 +19,9 @@ deployments:
     speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -5,12 +5,9 @@ The sources wait 10 to 15 minutes for the first load (Spark guide L62, vLLM blog
 units are ready at once; here a unit is ready when the model answers, so the timeout must cover the load. The default is
 1200 s. A unit that times out is restarted and never becomes ready.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -21,12 +18,9 @@ deployments:
     timeouts: {ready_s: 300}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

@@ -4,18 +4,9 @@ NCCL matches NCCL_IB_HCA against the beginning of device names, or after `=` aga
 it uses TCP instead of RDMA. The names differ between systems: the same card is `mlx5_0` or `rocep1s0f1`, as
 `ibdev2netdev` shows it. By default each group uses the devices of its hosts' links.
 
-Bad:
+Bad, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark
@@ -25,18 +16,9 @@ deployments:
     env: {NCCL_IB_HCA: mlx5_0}
 ```
 
-Good:
+Good, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
 deployments:
   big:
     recipe: base/single-spark
@@ -50,8 +32,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import placeholders
-from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.report import REMOVE, Edit, Severity, placeholders
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, hit, rule
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final, NoReturn
 
-from sparkiac.characters import escaped, escaped_line
 from sparkiac.report import Finding, Mark, Path, Severity
+from sparkiac.report.characters import escaped, escaped_line
 from sparkiac.source import former, literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of

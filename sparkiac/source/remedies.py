@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import closest
 from sparkiac.model import forms
+from sparkiac.report.hints import closest
 from sparkiac.source import wording
 
 if TYPE_CHECKING:

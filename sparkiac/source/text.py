@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.characters import REFUSED
 from sparkiac.report import Mark
+from sparkiac.report.characters import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

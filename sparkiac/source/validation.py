@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
-from sparkiac.hints import nearest
 from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
+from sparkiac.report.hints import nearest
 from sparkiac.source import remedies, secrets, tagged, wording
 from sparkiac.source.wording import dotted
 

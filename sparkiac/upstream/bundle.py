@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.assets import directory
+from sparkiac.report.assets import directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ import json
 import runpy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.assets import directory
 from sparkiac.catalog import interfaces
+from sparkiac.report.assets import directory
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from sparkiac.hints import nearest
 from sparkiac.model.lock import LockedFile
 from sparkiac.model.references import hub_file
+from sparkiac.report.hints import nearest
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.transport import HttpRequest

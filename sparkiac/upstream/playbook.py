@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac.assets import directory
+from sparkiac.report.assets import directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,8 +10,8 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sparkiac.characters import escaped_line
 from sparkiac.model.base import MOST_BYTES
+from sparkiac.report.characters import escaped_line
 
 _LONGEST: Final = 300
 

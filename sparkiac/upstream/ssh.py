@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.characters import escaped
+from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

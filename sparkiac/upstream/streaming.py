@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from sparkiac.characters import escaped_line
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +75,7 @@ def stream(request: ServerRequest, stopped: Event, until_s: float) -> Iterator[A
     """
     try:
         with closing(_connection(request)) as connection:
+            # Connect before the clock starts: the handshake is no part of the time to the first token.
             connection.connect()
             began = time.perf_counter()
             response = _sent(connection, request)
@@ -86,6 +87,7 @@ def stream(request: ServerRequest, stopped: Event, until_s: float) -> Iterator[A
 def _events(response: HTTPResponse, began: float, stopped: Event, until_s: float) -> Iterator[Arrival]:
     """Yield the data of each event. Events that arrive together have the same time."""
     rest = b""
+    # read1 returns what has arrived; read would wait for a whole block, and all its events would have one time.
     while block := response.read1(_BLOCK):
         seconds = time.perf_counter() - began
         if stopped.is_set() or time.monotonic() > until_s:
@@ -125,6 +127,7 @@ def _sent(connection: HTTPConnection, request: ServerRequest) -> HTTPResponse:
 
 def _body(response: HTTPResponse, request: ServerRequest) -> bytes:
     """Read a whole body, in at most `timeout_s`."""
+    # The timeout of a socket applies to each read: a server that sends one byte a minute would never exceed it.
     body, until = bytearray(), time.monotonic() + request.timeout_s
     while block := response.read1(_BLOCK):
         body += block

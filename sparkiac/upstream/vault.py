@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.assets import directory
+from sparkiac.report.assets import directory
 from sparkiac.upstream import ssh
 from sparkiac.upstream.playbook import MissingProgramError, program
 

@@ -32,6 +32,7 @@ def swap(paths: TargetPaths) -> None:
     """
     code = exchange(paths.new, paths.target)
     if code in _UNSUPPORTED:
+        # Between these two calls there is no target. This file system offers nothing better, and the next run recovers.
         paths.target.rename(paths.old)
         paths.new.rename(paths.target)
     elif code:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import manifest, tree
 from sparkiac.write.errors import UnsafeTarget
 from sparkiac.write.manifest import MANIFEST, Stamp

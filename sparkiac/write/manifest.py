@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 MANIFEST = ".sparkiac-manifest.json"
 MISSING = "missing"

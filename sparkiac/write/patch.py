@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
     from sparkiac.write.comparison import Changes
     from sparkiac.write.tree import FileStatus
 

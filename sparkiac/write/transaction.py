@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
     from sparkiac.write.comparison import Changes
     from sparkiac.write.preview import ExaminedTree
     from sparkiac.write.tree import FileStatus
@@ -44,6 +44,7 @@ def commit(
     generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
     paths = TargetPaths.of(target)
     examined = None
+    # Most runs change nothing: they need no lock. Leftovers of another run are judged by the one that holds it.
     if not paths.leftovers():
         examined = examine(paths, generated.stamps, force=force)
         if not examined.comparison.changes.any:

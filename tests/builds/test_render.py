@@ -12,7 +12,7 @@ from tests.builds.toys import fleet, plan
 from tests.plan.fleets import ONES, TWOS, deployment, service
 
 if TYPE_CHECKING:
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 COMMIT = "1" * 40
 SOURCE = ("repository: https://example.org/engine.git", f"commit: '{COMMIT}'")

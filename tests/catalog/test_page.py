@@ -10,7 +10,7 @@ from tests.conftest import ROOT, generator
 def test_the_page_is_up_to_date() -> None:
     stored = (ROOT / "docs/catalog.md").read_text()
     assert generator("catalog").text() == stored, (
-        "docs/catalog.md is out of date; write it anew: python docs/catalog.py"
+        "docs/catalog.md is out of date; write it anew: python tools/docs/catalog.py"
     )
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from sparkiac import assets
 from sparkiac.console import finish, run
 from sparkiac.render import playbooks
+from sparkiac.report import assets
 from tests.ansible_python import interpreter
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, deployment

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac import placeholders
+from sparkiac.report import placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,13 @@ def test_a_code_is_explained(cli: Cli, word: str) -> None:
         assert part in outcome.out
     assert outcome.out.index("**Bad:**") < outcome.out.index("**Good:**")
     assert "allow: [{code: ENT001, reason: why it is right here}]" in outcome.out
+
+
+def test_a_base_of_both_examples_is_shown_once_before_them(cli: Cli) -> None:
+    page = cli("rules", "explain", "MEM001").out
+    assert page.count("hosts: {spark-01: {address: 192.168.1.11}}") == 1
+    labels = ("One Spark, the first lines of each example on it", "Bad, on one Spark", "Good, on one Spark")
+    assert list(labels) == re.findall(r"^\*\*(.*):\*\*$", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

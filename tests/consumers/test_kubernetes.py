@@ -24,8 +24,8 @@ from tests.plan.fleets import ONES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
     from sparkiac.plan import Plan
+    from sparkiac.report.artifact import Artifact
 
 SHIPPED: Final = [
     each for each in sorted((ROOT / "inventories").glob("*.yaml")) if not each.name.endswith(".lock.yaml")

@@ -16,7 +16,7 @@ from sparkiac.pipeline import InputFile
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 ROOT = Path(__file__).parent.parent.parent
 FOUND = {

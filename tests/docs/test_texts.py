@@ -147,7 +147,7 @@ def test_commands_that_texts_name_exist() -> None:
 
 
 def test_files_of_the_repository_that_texts_name_exist() -> None:
-    folders = r"(?:sparkiac|docs|tests|tools|templates|playbooks|benchmarks)"
+    folders = r"(?:sparkiac|docs|tests|tools|templates|playbooks)"
     found = [(path, each) for path, text in texts() for each in re.findall(rf"`({folders}/[\w./-]+)`", text)]
     assert len(found) > 100
     assert [(path, each) for path, each in found if not (ROOT / each).exists()] == []

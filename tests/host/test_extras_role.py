@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from sparkiac import assets
+from sparkiac.report import assets
 from tests.host.plays import Played, play
 
 if TYPE_CHECKING:

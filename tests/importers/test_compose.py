@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from sparkiac import placeholders
 from sparkiac.importers import Unreadable, compose, yamlread
+from sparkiac.report import placeholders
 from tests.importers.texts import imported, loaded
 
 LONG = """\

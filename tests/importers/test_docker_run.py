@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from sparkiac import placeholders
 from sparkiac.importers import docker_command, docker_options, docker_values
 from sparkiac.importers.launch import EnvVariable, Launch, Note, PublishedPort, Volume
 from sparkiac.importers.shell_words import script
+from sparkiac.report import placeholders
 from tests.importers.texts import deployment, imported
 
 NGC = "nvcr.io/nvidia/vllm:26.04-py3"

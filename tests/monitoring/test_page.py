@@ -10,7 +10,7 @@ from tests.monitoring.fleets import rules
 
 def test_the_page_is_up_to_date() -> None:
     stored = (ROOT / "docs/alerts.md").read_text(encoding="utf-8")
-    assert generator("alerts").text() == stored, "docs/alerts.md is out of date; write it anew: python docs/alerts.py"
+    assert generator("alerts").text() == stored, "write docs/alerts.md anew: python tools/docs/alerts.py"
 
 
 def test_every_alert_names_a_section() -> None:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 import yaml
 
-from sparkiac import __version__, assets
+from sparkiac import __version__
+from sparkiac.report import assets
 from tests.commands.looks import contents
 from tests.conftest import ROOT
 
@@ -145,7 +146,7 @@ def test_an_installed_sparkiac_generates_the_same_tree_from_anywhere(command: Pa
 
 
 def test_it_is_the_installed_one_that_ran(command: Path) -> None:
-    ask = "import sparkiac; from sparkiac import assets; print(sparkiac.__file__); print(assets.directory('templates'))"
+    ask = "from sparkiac.report import assets; print(assets.__file__); print(assets.directory('templates'))"
     python = command.with_name("python")
     said = subprocess.run([python, "-c", ask], cwd="/", capture_output=True, text=True, check=True).stdout.splitlines()
     assert all(line.startswith(str(command.parent.parent)) for line in said), said

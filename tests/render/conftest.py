@@ -12,7 +12,7 @@ from tests.plan.fleets import planned
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 
 @pytest.fixture

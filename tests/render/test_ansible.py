@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from sparkiac import assets
 from sparkiac.render import playbooks
+from sparkiac.report import assets
 from tests.plan.fleets import ONES, PAIR, deployment, service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 

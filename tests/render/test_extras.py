@@ -14,7 +14,7 @@ from tests.plan.fleets import LOCK, deployment, planned, said
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 HUB = "hf://example/model/plugins/parser.py"
 WEB = "https://example.org/chat.jinja"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 

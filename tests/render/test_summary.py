@@ -14,7 +14,7 @@ from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, service
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkiac import rules
+from sparkiac.rules.pages import pages
 from tests.plan.fleets import LOCK
 
 if TYPE_CHECKING:
     from sparkiac.rules import Check
 
-_LOCK = re.compile(r"^The lock of both examples:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_EXAMPLE = re.compile(r"^(Bad|Good)[^\n]*:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKS = rules.checks()
 CODES = [check.rule.code for check in CHECKS]
 
@@ -33,11 +31,11 @@ class Case:
 
 
 def examples(check: Check, kind: str) -> list[str]:
-    """Return the page's Bad or Good inventories."""
-    return [text for found, text in _EXAMPLE.findall(check.page()) if found == kind]
+    """Return the page's Bad or Good inventories, with their bases."""
+    page = pages()[check.rule.code]
+    return list(page.bad if kind == "Bad" else page.good)
 
 
 def lock(check: Check) -> str | None:
     """Return the lock that the page's examples have, if it shows one."""
-    found = _LOCK.search(check.page())
-    return found[1] if found else None
+    return pages()[check.rule.code].lock or None

@@ -105,7 +105,8 @@ def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None
     assert len(page.why) > len(page.title) / 2
     assert page.text.startswith(page.title)
     assert (bool(page.bad), bool(page.good)) == ((code not in WITHOUT_EXAMPLES | ON_HOSTS | BY_LOCK,) * 2)
-    assert page.text.count("```yaml") == len(page.bad) + len(page.good) + bool(page.lock)
+    bases = page.text.count(", the first lines of each example on it:")
+    assert page.text.count("```yaml") == bases + len(page.bad) + len(page.good) + bool(page.lock)
     assert "```" not in page.why
 
 

@@ -256,7 +256,7 @@ def test_a_key_that_facts_do_not_have_is_refused() -> None:
 
 def test_the_index_is_up_to_date() -> None:
     module = generator("facts")
-    assert module.text() == module.PAGE.read_text(), "run python docs/facts.py"
+    assert module.text() == module.PAGE.read_text(), "run python tools/docs/facts.py"
 
 
 def test_breaks_are_verdicts() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.hints import closest, nearest
+from sparkiac.report.hints import closest, nearest
 
 
 def test_a_close_word_is_named() -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from sparkiac import assets
 from sparkiac.model.base import DIRECTORIES_OF_SPARKIAC, UNITS_OF_SPARKIAC, Model
+from sparkiac.report import assets
 from sparkiac.source import load
 from sparkiac.source.wording import dotted, shown
 from tests.source.reading import FLEET, findings, only

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, lock, stage, survey, tree
 
 from .trees import STATE, files, generation, identity, litter, put, snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from sparkiac.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import MANIFEST, diff
 
 from .trees import files, generation, put, snapshot

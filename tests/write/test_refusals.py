@@ -15,7 +15,7 @@ from .trees import STATE, files, generation, identity, litter, put, snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.artifact import Artifact
+    from sparkiac.report.artifact import Artifact
 
 
 def refused(artifacts: list[Artifact], target: Path) -> WouldOverwrite:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkiac.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import MANIFEST, UnsafeTarget, WouldOverwrite, diff, survey
 
 from .trees import SCRIPT, STATE, files, identity, litter, put

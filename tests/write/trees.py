@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from sparkiac.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import Changes, commit
 
 STATE: dict[str, Any] = {"inputs": {"lab.yaml": "0" * 64}, "generator": "1.2.3"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac.characters import escaped
 from sparkiac.fleet.fabric.checks import groups as groups_of
+from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

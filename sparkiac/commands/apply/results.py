@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import escaped
 from sparkiac.commands.exits import Exit
+from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from sparkiac.commands.inputs import WRITE_EXITS, hashes, printable, read, refus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.artifact import Artifact
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
+    from sparkiac.report.artifact import Artifact
     from sparkiac.write import Changes, WriteError
 
 _GENERATION: Final = re.compile(rb'^  generation: "(\w+)"$', re.MULTILINE)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from sparkiac.characters import escaped_line
 from sparkiac.formats import terminal
 from sparkiac.formats.findings import titles
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import escaped_line
 from sparkiac.commands.apply.page import names, order
 from sparkiac.formats.findings import data_of, headline
 from sparkiac.formats.terminal import counted
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

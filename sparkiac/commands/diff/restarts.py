@@ -15,9 +15,9 @@ from sparkiac.commands.apply import looks, tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.artifact import Artifact
     from sparkiac.commands.apply.looks import FleetLook
     from sparkiac.commands.diff.side import Side
+    from sparkiac.report.artifact import Artifact
 
 _GENERATION: Final = "etc/sparkiac/generation.json"
 _SECRETS: Final = "etc/sparkiac/secrets"

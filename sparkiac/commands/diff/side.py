@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import click
 
-from sparkiac.characters import escaped_line
 from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, recipes_path
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
-    from sparkiac.artifact import Artifact
     from sparkiac.catalog.library import RecipeText
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
     from sparkiac.report import Report
+    from sparkiac.report.artifact import Artifact
 
     Files: TypeAlias = tuple[InputFile, InputFile | None]
     """An inventory and its lock."""

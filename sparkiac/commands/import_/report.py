@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import characters
 from sparkiac.formats import findings
-from sparkiac.hints import OPEN_POINT
 from sparkiac.importers.launch import grouped
-from sparkiac.report import Severity
+from sparkiac.report import Severity, characters
+from sparkiac.report.hints import OPEN_POINT
 from sparkiac.source.wording import dotted
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import __version__, assets
+from sparkiac import __version__
 from sparkiac.commands.fabric import draft
 from sparkiac.commands.recipes import data
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.memory.values import GIB
+from sparkiac.report import assets
 from sparkiac.upstream import origin
 from sparkiac.write import scratch
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import hints
 from sparkiac.commands.init import repository
+from sparkiac.report import hints
 from sparkiac.upstream import origin
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import escaped_line as shown
+from sparkiac.report.characters import escaped_line as shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from sparkiac import lock as locks
-from sparkiac.characters import escaped_line as shown
 from sparkiac.commands.exits import Exit
+from sparkiac.report.characters import escaped_line as shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

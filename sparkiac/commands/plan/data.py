@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import escaped
 from sparkiac.memory.values import Unknown
 from sparkiac.model.base import Model
 from sparkiac.plan import memory_use, verdict
+from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

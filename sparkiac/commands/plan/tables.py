@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from sparkiac import hints
 from sparkiac.formats import terminal
 from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.numbers import gib
+from sparkiac.report import hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

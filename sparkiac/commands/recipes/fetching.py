@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.characters import escaped_line
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import known, lock_path, read, recipes_path, show
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

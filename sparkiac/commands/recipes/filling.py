@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac import placeholders
 from sparkiac.commands import prompts
+from sparkiac.report import placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

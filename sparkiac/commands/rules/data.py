@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.rules.pages import Page
     from sparkiac.rules.rule import Rule
 
-_LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
+_LABEL: Final = re.compile(r"^((?:Bad|Good|The lock|One Spark|Two Sparks)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
 FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found in the lock, or by `sparkiac lock`"}
 """Phase of a code without a profile → where it is found."""
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"

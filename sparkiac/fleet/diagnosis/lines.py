@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.characters import escaped_line
 from sparkiac.importers.redaction import redacted_line
+from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

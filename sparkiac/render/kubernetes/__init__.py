@@ -12,8 +12,8 @@ from sparkiac.render.kubernetes.pods import Files
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.artifact import Artifact
     from sparkiac.plan import Plan
+    from sparkiac.report.artifact import Artifact
 
 __all__ = ["KubernetesError", "Rendering", "render"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.artifact import Artifact
 from sparkiac.plan.health import is_probed
 from sparkiac.render import jsontext
 from sparkiac.render.kubernetes import groups, objects, volumes
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.artifact import Artifact
 from sparkiac.render import compose, escape
 from sparkiac.render.kubernetes import objects, pods, volumes
 from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files, Process
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac import hints
-from sparkiac.artifact import Artifact
 from sparkiac.plan import unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
 from sparkiac.render.templates import fill
+from sparkiac.report import hints
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

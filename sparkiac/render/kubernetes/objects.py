@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac.artifact import Artifact
 from sparkiac.render import yamltext
+from sparkiac.report.artifact import Artifact
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan

@@ -14,9 +14,9 @@ from sparkiac.render.kubernetes import objects, probes, volumes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.artifact import Artifact
     from sparkiac.plan import Container, HostPlan
     from sparkiac.render.kubernetes.objects import Node
+    from sparkiac.report.artifact import Artifact
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}

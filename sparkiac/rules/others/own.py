@@ -133,12 +133,9 @@ are passwords in URLs and the values, other than true, false and null, of what i
 The value is never shown. A deployment gets its key from `api_key: {secret: NAME}`; a login for the model hub is needed
 only where weights are staged, and no container gets it. If the secret was real, change it: it stays in the history.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark
@@ -148,12 +145,9 @@ deployments:
     env: {VLLM_API_KEY: not-to-be-shown}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: base/single-spark

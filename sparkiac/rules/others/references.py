@@ -73,22 +73,16 @@ A required value is not set.
 A recipe that can serve any model needs one; a model store that is mounted needs a path; a group of hosts needs links
 between them; a build needs its commit; some fragments need another one before them. The hint says which line to add.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, hosts: spark-01, port: 8000}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: google/gemma-4-26B-A4B-it, hosts: spark-01, port: 8000}
 ```
@@ -103,22 +97,16 @@ A catalog entry cannot be deployed.
 Its source mentions it without a command, or no longer uses it. The hint names the nearest recipe;
 `sparkiac recipes list --all` shows such entries with their reasons.
 
-Bad:
+Bad, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: openai/gpt-oss-120b, hosts: spark-01, port: 8000}
 ```
 
-Good:
+Good, on one Spark:
 
 ```yaml
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: google/gemma-4-26b-a4b-it-fp8, hosts: spark-01, port: 8000}
 ```

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from sparkiac.hints import nearest
 from sparkiac.model import forms as patterns
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.lock import LockedModel, ModelFile
+from sparkiac.report.hints import nearest
 from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.hub import config, safetensors, selection

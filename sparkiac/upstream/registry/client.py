@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import httpx2
 
-from sparkiac.hints import closest
+from sparkiac.report.hints import closest
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry.authorization import Authorization, denied

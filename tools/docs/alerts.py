@@ -11,13 +11,13 @@ from sparkiac import catalog
 if TYPE_CHECKING:
     from sparkiac.model.alerts import AlertRule
 
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parents[2] / "docs/alerts.md"
 HEAD = """\
 # Alerts
 
-Written by `python docs/alerts.py` from `sparkiac/catalog/alerts`; change it there. [monitoring.md](monitoring.md) says
-what starts Prometheus and who gets messages. A threshold that no source states is called a default. None of them was
-measured on a Spark by sparkiac.
+Written by `python tools/docs/alerts.py` from `sparkiac/catalog/alerts`; change it there.
+[monitoring.md](monitoring.md) says what starts Prometheus and who gets messages. A threshold that no source states is
+called a default. None of them was measured on a Spark by sparkiac.
 """
 _LABEL = re.compile(r"\{\{ *\$(?:labels\.)?(\w+)[^}]*\}\}")
 

@@ -19,7 +19,7 @@ from sparkiac.model.forms import FORMS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import classes, descriptions, json_schema
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # for what the tests record
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for what the tests record
 from tests import destinations
 from tests.everyexample import NO_EXAMPLE, example
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
-PAGE: Final = Path(__file__).with_suffix(".md")
+PAGE: Final = Path(__file__).parents[2] / "docs/reference.md"
 HEAD: Final = """\
 # Reference
 
-Written by `python docs/reference.py` from the commands in `sparkiac/commands` and the models in `sparkiac/model`;
+Written by `python tools/docs/reference.py` from the commands in `sparkiac/commands` and the models in `sparkiac/model`;
 change it there. [catalog.md](catalog.md) lists recipes and images; `sparkiac rules list` lists the rules.
 
 - [Commands](#commands)

@@ -1,8 +1,8 @@
 """CPU time of whole processes, from cold, beside a process that only imports the libraries.
 
-`python benchmarks/cold.py` prints the median of 25 runs, user and system time together, and its ratio to the imports.
-The commands run in turn, so that a slow moment of the machine meets all of them, and byte code is written once before,
-as an installation has it.
+`python tools/benchmarks/cold.py` prints the median of 25 runs, user and system time together, and its ratio to the
+imports. The commands run in turn, so that a slow moment of the machine meets all of them, and byte code is written
+once before, as an installation has it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RUNS = 25
 SPARKIAC = (sys.executable, "-m", "sparkiac")
 COMMANDS = {

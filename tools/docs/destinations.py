@@ -1,9 +1,9 @@
 """Writes tests/destinations.json: where each key of an inventory ends up.
 
-    python docs/destinations.py [KEY…]
+    python tools/docs/destinations.py [KEY…]
 
 Without a name of a key, all are computed, which takes minutes. Run it after a new key, or when
-tests/test_nothing_lost.py says so; then run docs/reference.py.
+tests/test_nothing_lost.py says so; then run tools/docs/reference.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # for the inventories of the tests
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for the inventories of the tests
 from tests import destinations
 from tests import test_nothing_lost as lost
 

@@ -1,11 +1,11 @@
-"""Findings, their positions and the report; this module prints nothing and reads no file."""
+"""The values that all stages use: here findings, their positions and the report; nothing of it prints or reads."""
 
 from __future__ import annotations
 
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from sparkiac import characters
+from sparkiac.report import characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """How long `sparkiac check --profile strict` takes for a large fleet, with every rule.
 
-`python benchmarks/check.py` prints the best of 3 runs for fleets of 250, 500 and 1,000 hosts: whole processes, with
-byte code written. The deployments are all usable entries of the catalog in turn, no two with the same options, each
-beside a service; entries for two machines get two. Run it on a quiet machine.
+`python tools/benchmarks/check.py` prints the best of 3 runs for fleets of 250, 500 and 1,000 hosts: whole processes,
+with byte code written. The deployments are all usable entries of the catalog in turn, no two with the same options,
+each beside a service; entries for two machines get two. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sparkiac.resolve import catalogued
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RUNS = 3
 SIZES = (250, 500, 1000)
 SECONDS = 5.0

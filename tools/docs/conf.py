@@ -1,4 +1,4 @@
-"""Settings of Sphinx, which makes the site from the pages of this folder: `make docs`."""
+"""Settings of Sphinx, which makes the site from the pages of docs/: `make docs`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ version = release = __version__
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
 smartquotes = False  # it turns the two hyphens of an option into one dash
-exclude_patterns = ["__pycache__"]
 pygments_style = "default"
 html_theme = "furo"
 html_title = f"sparkiac {version}"

@@ -1,8 +1,8 @@
 """How far the times of `sparkiac bench` and `vllm bench serve` agree on the same server.
 
-`python benchmarks/agreement.py URL PYTHON [PAIRS]` sends the same prompts with both clients, one request at a time, in
-the order AB BA AB … PYTHON is the interpreter of an environment with vLLM; `vllm_client.py` uses the client of its
-benchmark. The server must not use a prefix cache. A pair is the medians of REQUESTS requests of each client.
+`python tools/benchmarks/agreement.py URL PYTHON [PAIRS]` sends the same prompts with both clients, one request at a
+time, in the order AB BA AB … PYTHON is the interpreter of an environment with vLLM; `vllm_client.py` uses the client
+of its benchmark. The server must not use a prefix cache. A pair is the medians of REQUESTS requests of each client.
 
 The speed of a machine changes between two requests. Therefore each time is also divided by the one that vLLM itself has
 for this request, from its metrics: a difference of these ratios is one of the clients.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PACKAGE: Final = Path(__file__).parent
+_PACKAGE: Final = Path(__file__).parents[1]
 
 
 def directory(name: str) -> Path:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.commands.rules import data
-from sparkiac.rules.pages import pages
+from sparkiac.rules.pages import BASES, pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Data = dict[str, Any]
 
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parents[2] / "docs/rules.md"
 HEAD = """\
 # Rules
 
@@ -24,6 +24,8 @@ Both examples of a rule run as tests: the bad one triggers the rule, the good on
 
 Findings are errors, warnings or notes (info). A profile shows its own findings and those of the smaller ones:
 `minimal`, `recommended`, `strict`. Findings of `preflight` are made on a host, before anything is changed there.
+
+An example on one Spark or on two Sparks continues one of these inventories:
 """
 FAMILIES = {
     "YML": "Text of the file",
@@ -67,7 +69,8 @@ def text() -> str:
     families = {letters: [each for each in found if family(each["code"]) == letters] for letters in FAMILIES}
     contents = (part for letters, rules in families.items() if rules for part in listed(letters, rules))
     chapters = (part for letters, rules in families.items() if rules for part in chapter(letters, rules))
-    return "\n".join([HEAD, f"{len(found)} codes:\n", *contents, *chapters])
+    bases = (block(name, lines) for name, lines in BASES.items())
+    return "\n".join([HEAD, *bases, f"{len(found)} codes:\n", *contents, *chapters])
 
 
 def family(code: str) -> str:
@@ -100,10 +103,16 @@ def page(rule: Data) -> Iterator[str]:
     if rule["why"]:
         yield f"{rule['why']}\n"
     for name, blocks in (("Bad", rule["bad"]), ("Good", rule["good"]), ("Their lock", [rule["lock"]])):
-        for block in filter(None, blocks):
-            yield f"<details><summary>{name}</summary>\n\n```yaml\n{block.rstrip()}\n```\n\n</details>\n"
+        for text in filter(None, blocks):
+            base = next((each for each in BASES if text.startswith(BASES[each])), None)
+            yield block(f"{name}, on {base}", text.removeprefix(BASES[base])) if base else block(name, text)
     if rule["sources"]:
         yield f"Sources: {plain_text('; '.join(rule['sources']))}\n"
+
+
+def block(title: str, text: str) -> str:
+    """Write a folded block of YAML."""
+    return f"<details><summary>{title}</summary>\n\n```yaml\n{text.rstrip()}\n```\n\n</details>\n"
 
 
 def plain_text(given: str) -> str:

@@ -2,9 +2,9 @@
 
 Whole processes are measured.
 
-`python -m benchmarks.large` prints the median of 3 rounds, user and system time together. The measure is a process
-that writes the same files with the same content and nothing else. Byte code is written once before, as an installation
-has it.
+`python tools/benchmarks/large.py` prints the median of 3 rounds, user and system time together. The measure is a
+process that writes the same files with the same content and nothing else. Byte code is written once before, as an
+installation has it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import check, cold
+import check
+import cold
 
 HOSTS = 1000
 ROUNDS = 3

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 ENGINES = (*engines.names(), "ollama")
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parents[2] / "docs/catalog.md"
 HEAD = """\
 # Catalog
 
-Written by `python docs/catalog.py` from `sparkiac/catalog`; change it there. `sparkiac recipes show NAME` prints an
-entry with its command, `sparkiac recipes search` finds one. Figures are those of the sources, on their machines
-([sources.md](sources.md) says which documents these are); none was measured by sparkiac. "Loaded" is what the weights
-take in memory, "on disk" what is downloaded.
+Written by `python tools/docs/catalog.py` from `sparkiac/catalog`; change it there. `sparkiac recipes show NAME`
+prints an entry with its command, `sparkiac recipes search` finds one. Figures are those of the sources, on their
+machines ([sources.md](sources.md) says which documents these are); none was measured by sparkiac. "Loaded" is what
+the weights take in memory, "on disk" what is downloaded.
 """
 
 
