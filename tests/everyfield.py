@@ -71,6 +71,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "Host.images_from": ("spark-02", "spark-03"),
     "Rollout.batch": (1, 2),
     "Rollout.canary": ("spark-02", "spark-03"),
+    "Deployment.engine": ("vllm", "sglang"),
     "Deployment.hosts": ("spark-01", "spark-02"),
     "Prometheus.hosts": ("spark-01", "spark-02"),
     "Grafana.hosts": ("spark-01", "spark-02"),
