@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -156,3 +158,14 @@ def test_the_package_sends_what_its_programs_import() -> None:
     assert imported("probe/program.py") == {*probing.IMPORTED, *probe}
     assert imported("sent/ports.py") == set(machine.PORTS)
     assert imported("sent/facts.py") == {*machine.PORTS, "sent/facts.py"}
+
+
+def test_a_bundle_leaves_no_bytecode_of_what_it_imports_from_the_host(tmp_path: Path) -> None:
+    (tmp_path / "installed.py").touch()
+    program = "import sys\n\ndef main(argv):\n    sys.path.append(argv[0])\n    import installed\n    return 7\n"
+    lines = ["host.x", {"host/__init__.py": "", "host/x.py": program}, [str(tmp_path)]]
+    argv = [sys.executable, "-c", (ROOT / "playbooks/bundle.py").read_text()]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    assert subprocess.run(argv, input=text, text=True, env=env, check=False).returncode == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["installed.py"]

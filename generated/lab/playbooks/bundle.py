@@ -29,5 +29,6 @@ class Bundle(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(MODULES[path], path, "exec"), module.__dict__)  # noqa: S102
 
 
+sys.dont_write_bytecode = True  # a module that is imported from the host leaves no file there
 sys.meta_path.insert(0, Bundle())
 sys.exit(importlib.import_module(NAME).main(ARGUMENTS))
