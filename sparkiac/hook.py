@@ -7,13 +7,11 @@ image, affects all inventories next to that directory.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from sparkiac.console import finish, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ENDINGS: Final = (".yaml", ".yml")
 _LOCK: Final = ".lock.yaml"

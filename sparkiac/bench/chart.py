@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.bench import summary
+from sparkiac.bench.summary import Quantity, Spread
 from sparkiac.bench.tables import number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.bench.summary import Quantity, Spread
-    from sparkiac.model.bench import BenchRecord
+from sparkiac.model.bench import BenchRecord
 
 _WIDTH: Final = 760
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 24, 44, 42

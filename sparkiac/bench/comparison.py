@@ -8,14 +8,11 @@ and its medians differ by 2 % or more: two starts of the same server can differ 
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.bench import formulas, noise, summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.bench import BenchRecord, PointRecord
+from sparkiac.model.bench import BenchRecord, PointRecord
 
 ALPHA: Final = 0.02
 SMALLEST: Final = 0.02

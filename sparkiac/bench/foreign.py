@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord, ToolCase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SERVE: Final = {
     "median_ttft_ms": "TTFT median, ms",

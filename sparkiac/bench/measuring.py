@@ -5,22 +5,18 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sparkiac import __version__
 from sparkiac.bench import drivers, points, records, runner, summary, target, tool_calls
+from sparkiac.bench.points import Point, Sizes
 from sparkiac.bench.prompts import Prompts
 from sparkiac.bench.runner import BenchSession, Round
-from sparkiac.model.bench import BenchRecord
+from sparkiac.bench.target import BenchTarget
+from sparkiac.model.bench import BenchHost, BenchRecord
 from sparkiac.upstream.streaming import ServerError, StoppedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sparkiac.bench.points import Point, Sizes
-    from sparkiac.bench.target import BenchTarget
-    from sparkiac.model.bench import BenchHost
 
 
 class BenchJob(NamedTuple):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-from sparkiac.bench.prompts import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sparkiac.bench.prompts import Kind
+from sparkiac.bench.prompts import KINDS, Kind
 
 MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "tools", "startup")
 SCENARIOS: Final = (

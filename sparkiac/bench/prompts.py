@@ -7,11 +7,9 @@ drafter predicts their continuation: code, structured data (JSON), and filler (p
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal["filler", "code", "structured"]
 KINDS: Final[tuple[Kind, ...]] = ("code", "structured", "filler")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.bench import comparison, summary
-from sparkiac.model.records import FASTEST, RecordSource, Speed, StartRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.bench.summary import Quantity
-    from sparkiac.model.bench import BenchRecord, PointRecord
-    from sparkiac.model.records import StartSubject
+from sparkiac.bench.summary import Quantity
+from sparkiac.model.bench import BenchRecord, PointRecord
+from sparkiac.model.records import FASTEST, RecordSource, Speed, StartRecord, StartSubject
 
 _ROUNDS: Final = 3
 """Fewest rounds from which a speed is recorded."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from sparkiac.bench import counters, formulas, noise, records
-from sparkiac.bench.counters import Counters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from sparkiac.bench.client import Sample
-    from sparkiac.bench.counters import SpeculationCounters
-    from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
+from sparkiac.bench.client import Sample
+from sparkiac.bench.counters import Counters, SpeculationCounters
+from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
 _FEW_TOKENS: Final = 64
 """With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from sparkiac.bench import client
 from sparkiac.bench.client import ApiEndpoint
-from sparkiac.fleet import probing, query, verify
+from sparkiac.fleet import facts, probing, query, verify
 from sparkiac.fleet.query import HostFailure
 from sparkiac.memory import speed
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import Unknown
 from sparkiac.model.bench import BenchGpu, BenchHost, BenchSubject, Expected
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.upstream.streaming import ServerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.fleet import facts
-    from sparkiac.plan import Container, HostPlan, Plan
 
 
 class BenchTarget(NamedTuple):

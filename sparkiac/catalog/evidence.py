@@ -8,14 +8,12 @@ read from `facts/index.json`, which `tools/docs/facts.py` writes from the files,
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac.report import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ROOT: Final = Path(__file__).parent / "facts"
 _FENCE: Final = "---\n"

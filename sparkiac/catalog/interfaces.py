@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 _ROOT: Final = Path(__file__).parent / "vllm"
 _PUBLISHED: Final = Path(__file__).parent / "published.json"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.model import forms
 from sparkiac.model.catalog import Recipe, Variant
 from sparkiac.report import Finding, Severity
 from sparkiac.source import Source, load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _PATH: Final = ("RCP001", "recipe-path")
 _TAKEN: Final = ("RCP002", "recipe-name-taken")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.model.records import StartRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ROOT: Final = Path(__file__).parent / "measurements"
 

@@ -10,12 +10,10 @@ moves, such as nightly, names none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.catalog import interfaces
-
-if TYPE_CHECKING:
-    from sparkiac.model.images import ImageFamily
+from sparkiac.model.images import ImageFamily
 
 _UPSTREAM: Final = re.compile(r"v(\d+(?:\.\d+)+(?:\.?(?:rc|post|dev)\d+)*)(?:-.+)?")
 _COMMIT: Final = re.compile(r"(?:cu\d+-)?nightly-([0-9a-f]{9})[0-9a-f]{0,31}")

@@ -6,15 +6,12 @@ An inventory that cannot be read completes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import click
 from click.shell_completion import CompletionItem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import click
 
 _FOLDER: Final = Path("inventories")
 """Where `sparkiac init` puts inventories."""

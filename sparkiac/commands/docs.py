@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import known
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()

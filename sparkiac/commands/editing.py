@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import show
-from sparkiac.report import hints
+from sparkiac.pipeline import InputFile
+from sparkiac.report import Finding, Report, hints
 from sparkiac.report.hints import OPEN_POINT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sparkiac.pipeline import InputFile
-    from sparkiac.report import Finding, Report
 
 _NEXT = "next: {1}sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
 _PLACEHOLDERS = "replace {1}, which sparkiac check {0} names, then "

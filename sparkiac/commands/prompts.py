@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Value = TypeVar("Value")
 FILL: Final = click.option(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 from sparkiac.engines import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sparkiac.engines.tables import Option, OptionTable
+from sparkiac.engines.tables import Option, OptionTable
 
 CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""

@@ -6,12 +6,10 @@ attention_registry.py, and the checks in server_args.py, later arg_groups/overri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.engines.tables import OptionTable
+from sparkiac.engines.tables import OptionTable
 
 _BOTH: Final = ("prefill", "decode")
 

@@ -8,14 +8,12 @@ with several of the choices, and `removed` an option that only stops the server.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from sparkiac import catalog
 from sparkiac.report.hints import ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _NUMBERS: Final = re.compile(r"\d+")
 _PART: Final = re.compile(r"(rc|post)(\d+)")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from sparkiac.engines.tables import Kind, Option
 from sparkiac.report.hints import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.engines.tables import Kind, Option
 
 _INTEGER: Final = re.compile(r"\s*[-+]?\d+\s*")
 _NUMBER: Final = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")

@@ -7,12 +7,9 @@ v1/executor/ray_executor.py (0.23.0), `ray start --help` and docs.ray.io (2.60.0
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sparkiac.engines.engine import Groups, Part
-
-if TYPE_CHECKING:
-    from sparkiac.engines.engine import Member
+from sparkiac.engines.engine import Groups, Member, Part
 
 MASTER_PORT: Final = 29501
 """Port of the leader to which all nodes connect: vLLM's default for --master-port, with Ray that of its head."""

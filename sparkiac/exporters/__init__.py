@@ -6,15 +6,11 @@ Each format has a module with `write(nodes)`. Secrets are referred to by name on
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from collections.abc import Sequence
+from typing import Final, Protocol, cast
 
-from sparkiac.exporters.node import ExportError, HostContainer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.exporters.node import Exported
-    from sparkiac.plan import Plan
+from sparkiac.exporters.node import Exported, ExportError, HostContainer
+from sparkiac.plan import Plan
 
 __all__ = ["FORMATS", "ExportError", "Exporter", "named", "nodes"]
 

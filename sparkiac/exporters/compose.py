@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from sparkiac.exporters import node
-from sparkiac.exporters.node import Exported
-from sparkiac.plan import confinement
+from sparkiac.exporters.node import Exported, HostContainer
+from sparkiac.plan import Container, confinement
 from sparkiac.render import compose, escape, yamltext
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.exporters.node import HostContainer
-    from sparkiac.plan import Container
 
 
 def write(nodes: Sequence[HostContainer]) -> Exported:

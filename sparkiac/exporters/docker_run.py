@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from sparkiac.exporters import node
-from sparkiac.exporters.node import Exported
-from sparkiac.plan import confinement
+from sparkiac.exporters.node import Exported, HostContainer
+from sparkiac.plan import Container, confinement
+from sparkiac.plan.confinement import ContainerOption
 from sparkiac.render import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sparkiac.exporters.node import HostContainer
-    from sparkiac.plan import Container
-    from sparkiac.plan.confinement import ContainerOption
 
 _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
 """Ends a script of several commands, which must not be run as a whole."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sparkiac import engines
 from sparkiac.exporters import node, recipe
-from sparkiac.exporters.node import Exported, ExportError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.exporters.node import HostContainer
+from sparkiac.exporters.node import Exported, ExportError, HostContainer
 
 _CONTAINER: Final = "its launcher starts the container privileged, in the host's network and IPC namespace"
 

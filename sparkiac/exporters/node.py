@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.model import references
-from sparkiac.plan import BindMount, unwritten
+from sparkiac.plan import BindMount, Container, HostPlan, unwritten
 from sparkiac.render import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sparkiac.plan import Container, HostPlan
 
 _SPARKIAC_MOUNTS: Final = "/run/sparkiac/"
 """Mounts below this path are for sparkiac's own probe."""

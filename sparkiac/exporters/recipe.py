@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.exporters import node
+from sparkiac.exporters.node import HostContainer
+from sparkiac.plan import Container
 from sparkiac.render import escape, yamltext
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sparkiac.exporters.node import HostContainer
-    from sparkiac.plan import Container
-    from sparkiac.render.yamltext import Value
+from sparkiac.render.yamltext import Value
 
 _PARALLEL: Final = {
     **dict.fromkeys(("--tensor-parallel-size", "--tp-size", "--tp_size"), "tensor_parallel"),

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sparkiac import engines
 from sparkiac.exporters import node, recipe
-from sparkiac.exporters.node import Exported, ExportError
+from sparkiac.exporters.node import Exported, ExportError, HostContainer
 from sparkiac.plan import unwritten
-from sparkiac.plan.confinement import KEYED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.exporters.node import HostContainer
-    from sparkiac.plan.confinement import Confinement, Tree
+from sparkiac.plan.confinement import KEYED, Confinement, Tree
 
 
 def write(nodes: Sequence[HostContainer]) -> Exported:

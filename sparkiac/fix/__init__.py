@@ -7,16 +7,13 @@ remove its finding, or that adds an error, is undone.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from sparkiac.fix.edits import edited
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.report import Finding, Report, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.rules.profiles import Hidden
+from sparkiac.rules.profiles import Hidden
 
 _MAX_FIXES: Final = 500
 """Maximum number of fixes in one run, so that it always ends."""

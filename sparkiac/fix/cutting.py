@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from sparkiac.fix.nodes import CannotEdit, find, line_end, line_start
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sparkiac.fix.nodes import YamlNode
-    from sparkiac.report import Path
+from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start
+from sparkiac.report import Path
 
 _DASH: Final = re.compile(r" *- +")
 _NOTHING_MORE: Final = re.compile(r"[ \t]*(#[^\n]*)?\r?\n?")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import mutable, read, require_data
 from sparkiac.fix.placing import put
-from sparkiac.report import REMOVE, Edit, Removal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.report import Path
+from sparkiac.report import REMOVE, Edit, Path, Removal
 
 
 def edited(text: str, fix: Sequence[Edit]) -> str:

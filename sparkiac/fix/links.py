@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from sparkiac.fix.nodes import (
     CannotEdit,
@@ -18,10 +19,7 @@ from sparkiac.fix.nodes import (
 )
 from sparkiac.fix.placing import flow, into_brackets
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    Links = Sequence[Mapping[str, Any]]
+Links = Sequence[Mapping[str, Any]]
 
 _ITEM: Final = "- "
 

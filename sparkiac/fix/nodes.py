@@ -7,16 +7,13 @@ below a removed key belongs to the next key.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from sparkiac.report import Mark, Path
 from sparkiac.source import gate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.report import Mark, Path
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 _STYLES: Final = frozenset("\"'|>")
 _BLOCK_STYLES: Final = ("|", ">")

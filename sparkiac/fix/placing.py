@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, column, line_end, newline, with_lines
+from sparkiac.fix.nodes import CannotEdit, YamlNode, column, line_end, newline, with_lines
+from sparkiac.report import Path, Scalar
 from sparkiac.source.scalars import NULL, Ambiguous, resolve
-
-if TYPE_CHECKING:
-    from sparkiac.fix.nodes import YamlNode
-    from sparkiac.report import Path, Scalar
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_.]([A-Za-z0-9/_.:@+-]*[A-Za-z0-9/_.@+-])?")
 _STEP: Final = 2

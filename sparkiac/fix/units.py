@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import CannotEdit, column, line_end, mutable, read, require_data, with_lines
 from sparkiac.fix.placing import flow, into_brackets, step
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Values = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 _KEY: Final = "deployments"
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from sparkiac import engines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.engines import Metric
-    from sparkiac.fleet.facts import Reading
+from sparkiac.engines import Metric
+from sparkiac.fleet.facts import Reading
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
 

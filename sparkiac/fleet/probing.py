@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
+from sparkiac.plan.contract import Promise
 from sparkiac.report.assets import files
 from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
-
-if TYPE_CHECKING:
-    from sparkiac.plan.contract import Promise
 
 IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")
 """What the prober imports beside its own files."""

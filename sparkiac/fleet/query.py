@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.fleet import load
 from sparkiac.fleet.facts import HostFacts
+from sparkiac.plan import HostPlan
 from sparkiac.upstream import parallel, ssh
 from sparkiac.upstream.reported import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.plan import HostPlan
 
 THREADS: Final = 64
 """Hosts that are queried at the same time. Each thread waits for one ssh process."""

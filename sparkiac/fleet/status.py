@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
 
+from sparkiac.fleet.facts import Drift, HostFacts, Unit
 from sparkiac.fleet.load import Load, load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.fleet.facts import Drift, HostFacts, Unit
-    from sparkiac.fleet.query import Answer
-    from sparkiac.plan import HostPlan
+from sparkiac.fleet.query import Answer
+from sparkiac.plan import HostPlan
 
 UNHEALTHY: Final = "unhealthy"
 DRIFT: Final = "drift"

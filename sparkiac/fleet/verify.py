@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.fleet.probing import ProbedUnit, ProbeStep, RequestOrigin, steps_of
 from sparkiac.fleet.query import HostFailure, endpoint, query
+from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan.contract import Promise
+from sparkiac.plan.dependents import Program
 from sparkiac.upstream import parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.contract import Promise
-    from sparkiac.plan.dependents import Program
 
 THREADS: Final = 64
 """Hosts that are checked at the same time; the units of a host are checked one after the other."""

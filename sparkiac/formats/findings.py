@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from collections.abc import Iterator
+from typing import Any, Final, TextIO
 
-from sparkiac.report import Severity
+from sparkiac.report import Finding, Loc, Report, Severity
 from sparkiac.report.characters import escaped_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.report import Finding, Loc, Report
 
 FORMAT_VERSION: Final = 1
 TITLES: Final = {

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def page(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -> str:

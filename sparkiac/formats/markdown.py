@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from textwrap import indent
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rich.console import RenderableType
 from rich.markdown import Markdown
 
 from sparkiac.formats.terminal import Verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import RenderableType
 
 _BLOCK: Final = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 

@@ -7,12 +7,9 @@ Launches of all formats are converted to inventory terms in one place.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
-from sparkiac.importers.launch import NothingToImport, Unreadable
-
-if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
+from sparkiac.importers.launch import Launch, NothingToImport, Unreadable
 
 __all__ = ["FORMATS", "Importer", "NothingToImport", "Unreadable", "named", "recognised"]
 

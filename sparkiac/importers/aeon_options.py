@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac import engines
 from sparkiac.importers import values
-from sparkiac.importers.launch import CommandLine, OptionValue
-
-if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
+from sparkiac.importers.launch import CommandLine, Launch, OptionValue
 
 _OPTIONS: Final = {
     option.spelling: (name, option.kind) for name, option in (engines.named("aeon-vllm").options or {}).items()

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac import engines
 from sparkiac.importers import draft, naming, redaction, validity, yamlwrite
-from sparkiac.importers.launch import Note, Unreadable, grouped, lost
+from sparkiac.importers.draft import DraftEntry
+from sparkiac.importers.launch import Launch, Note, Unreadable, grouped, lost
 from sparkiac.model import forms
-from sparkiac.report import placeholders
+from sparkiac.report import Path, placeholders
 from sparkiac.source import literals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.importers.draft import DraftEntry
-    from sparkiac.importers.launch import Launch
-    from sparkiac.report import Path
 
 MAX_LAUNCHES: Final = 64
 _FIRST: Final = frozenset({"recipe", "engine", "variant", "fragments", "kind"})

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.importers import mounts, redaction
-from sparkiac.importers.launch import Note, corrected, lost
+from sparkiac.importers.launch import Launch, Note, corrected, lost
 from sparkiac.plan.confinement import KEYED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.importers.launch import Launch
-    from sparkiac.report import Path
-
+from sparkiac.report import Path
 
 _IPC: Final = ("container", "ipc")
 _SHM: Final = ("container", "shm_size_gib")

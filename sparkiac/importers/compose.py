@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac.importers import compose_extends, docker_options, docker_values, values, yamlread
 from sparkiac.importers.launch import (
@@ -23,14 +24,9 @@ from sparkiac.importers.launch import (
     corrected,
     lost,
 )
-from sparkiac.plan.confinement import KEYED, SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.importers.yamlread import ForeignContent
-    from sparkiac.plan.confinement import Tree
-    from sparkiac.report import Path
+from sparkiac.importers.yamlread import ForeignContent
+from sparkiac.plan.confinement import KEYED, SETTINGS, Tree
+from sparkiac.report import Path
 
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
 _HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)

@@ -6,10 +6,8 @@ and lists are joined; `command` and `entrypoint` replace the inherited ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, Final
 
 _REPLACED: Final = frozenset({"command", "entrypoint", "healthcheck"})
 _MAX_DEPTH: Final = 9

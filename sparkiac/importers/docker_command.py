@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sparkiac.importers import docker_options, docker_values, redaction
 from sparkiac.importers.docker_options import REPLACED, DockerOption
@@ -17,12 +18,7 @@ from sparkiac.importers.launch import (
     Volume,
     lost,
 )
-from sparkiac.importers.shell_words import variable_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.importers.shell_words import ShellCommand
+from sparkiac.importers.shell_words import ShellCommand, variable_name
 
 PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
 _WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})

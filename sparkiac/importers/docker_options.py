@@ -5,14 +5,12 @@ Source: `docker run --help` of 28.2.2, and the undocumented spellings --net, --n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from sparkiac.importers import values
 from sparkiac.importers.launch import Note, lost
 from sparkiac.plan.confinement import CONFINED, KEYED, SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _VALUED: Final = """
     add-host annotation attach blkio-weight blkio-weight-device cap-add cap-drop cgroup-parent cgroupns cidfile

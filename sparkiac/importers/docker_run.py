@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.importers import shell
-
-if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
+from sparkiac.importers.launch import Launch
 
 _BEGINS: Final = re.compile(
     r"\s*(?:[$#>] )?(?:sudo (?:-\w+ ){0,5})?(?:\S{0,200}/)?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\b"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from sparkiac.importers import values
 from sparkiac.importers.launch import Note, PublishedPort, Volume, corrected, lost
 from sparkiac.memory.values import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from sparkiac.plan.confinement import ContainerOption, Tree
-    from sparkiac.report import Path
+from sparkiac.plan.confinement import ContainerOption, Tree
+from sparkiac.report import Path
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}

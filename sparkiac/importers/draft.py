@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.importers import collector, match, mounts, naming, redaction, server, service, serving, validity
-from sparkiac.importers.launch import Note, Unreadable, corrected, lost
+from sparkiac.importers.collector import ImportedValue
+from sparkiac.importers.launch import Launch, Note, Unreadable, corrected, lost
+from sparkiac.importers.match import Match
+from sparkiac.importers.server import ServerLaunch
 from sparkiac.model import forms
-from sparkiac.report import placeholders
+from sparkiac.report import Path, placeholders
 from sparkiac.resolve import catalogued
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from sparkiac.importers.collector import ImportedValue
-    from sparkiac.importers.launch import Launch
-    from sparkiac.importers.match import Match
-    from sparkiac.importers.server import ServerLaunch
-    from sparkiac.report import Path
 
 _MAX_SETTINGS: Final = 1000
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})

@@ -10,16 +10,13 @@ container at each start, and `build_args` are for building the image.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from sparkiac.importers import machines, recipe, template
 from sparkiac.importers.launch import Launch, Unreadable
+from sparkiac.importers.recipe import RecipeCommand
 from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sparkiac.importers.recipe import RecipeCommand
 
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _FIRST_VERSION: Final = re.compile(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction, serving
 from sparkiac.importers.launch import (
@@ -18,14 +19,9 @@ from sparkiac.importers.launch import (
     corrected,
     lost,
 )
-from sparkiac.plan.confinement import KEYED
+from sparkiac.plan.confinement import KEYED, Tree
+from sparkiac.report import Path
 from sparkiac.source.text import FORBIDDEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan.confinement import Tree
-    from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"\s*[\[{]")
 _SET_BY_IMAGES: Final = re.compile(

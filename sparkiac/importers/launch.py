@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.importers import redaction
+from sparkiac.plan.confinement import Tree
+from sparkiac.report import Path
 from sparkiac.source.text import FORBIDDEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.plan.confinement import Tree
-    from sparkiac.report import Path
 
 NO_SETTING: Final = "an inventory has no setting for this"
 ENV_FILE: Final = "the variables of an env file are not imported: write them under `env`, without secrets"

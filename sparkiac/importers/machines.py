@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from sparkiac.importers.recipe_file import positive_int
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 KEYS: Final = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 """The keys of recipes for the three parallel sizes."""

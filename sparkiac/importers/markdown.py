@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.importers import shell, shell_commands
-from sparkiac.importers.launch import NothingToImport, Unreadable, lost
+from sparkiac.importers.launch import Launch, NothingToImport, Unreadable, lost
 from sparkiac.importers.shell_words import Value, script
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.importers.launch import Launch
 
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)")
 _FENCES: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)

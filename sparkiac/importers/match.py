@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.engines.vllm_check import names
 from sparkiac.importers import mounts, serving
 from sparkiac.importers.launch import Note, corrected, lost
+from sparkiac.importers.server import ServerLaunch
 from sparkiac.model import forms
+from sparkiac.model.catalog import Fragment
+from sparkiac.report import Path
 from sparkiac.resolve import catalogued
-from sparkiac.resolve.leaves import constant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.importers.server import ServerLaunch
-    from sparkiac.model.catalog import Fragment
-    from sparkiac.report import Path
-    from sparkiac.resolve.leaves import Leaves
+from sparkiac.resolve.leaves import Leaves, constant
 
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
 _REMOVED_IF_UNSET: Final = frozenset({"set", "env", "speculative"})

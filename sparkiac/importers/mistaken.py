@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparkiac import importers
 from sparkiac.report import Finding, Severity
-
-if TYPE_CHECKING:
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 
 def finding(name: str, raw: bytes, document: Document) -> Finding | None:

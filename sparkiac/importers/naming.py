@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from collections.abc import Container
+from typing import Final
 
+from sparkiac.engines import Engine
 from sparkiac.model import forms
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from sparkiac.engines import Engine
 
 _MAX_LENGTH: Final = 40
 _RESERVED: Final = frozenset({"secrets"})

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.importers import redaction, serving
 from sparkiac.importers.launch import EnvVariable, Note
-from sparkiac.importers.recipe_file import summary
-from sparkiac.importers.shell_words import script, unread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sparkiac.importers.recipe_file import RecipeFile
-    from sparkiac.importers.shell_words import ShellCommand
-    from sparkiac.importers.template import FilledTemplate
+from sparkiac.importers.recipe_file import RecipeFile, summary
+from sparkiac.importers.shell_words import ShellCommand, script, unread
+from sparkiac.importers.template import FilledTemplate
 
 _SERVERS: Final = re.compile(rf"(.*/)?({serving.PROGRAMS}|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)")
 _WRAPPERS: Final = frozenset({"exec", "env", "nohup"})

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sparkiac.importers import redaction, yamlread
 from sparkiac.importers.launch import Note, Unreadable
-from sparkiac.report import characters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.report import Path
+from sparkiac.report import Path, characters
 
 _MAX_LISTED: Final = 12
 _MAX_EXAMINED: Final = 1 << 11

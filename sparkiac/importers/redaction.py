@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from sparkiac.source import literals, secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 STARS: Final = "***"
 _NAMED: Final = re.compile(

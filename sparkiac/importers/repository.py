@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from sparkiac import importers
 from sparkiac.importers import assemble, redaction
-from sparkiac.importers.launch import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, grouped
 
 
 class ConvertedRecipes(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Container
+from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.catalog import releases
@@ -20,14 +21,10 @@ from sparkiac.importers import (
     vllm_options,
 )
 from sparkiac.importers.collector import Collector, ImportedValue
+from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
 from sparkiac.model import forms, references
+from sparkiac.report import Path
 from sparkiac.source import literals
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
-    from sparkiac.report import Path
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
 _STAGED: Final = "weights are staged before the start, so the server needs no token; secrets are files on the host"

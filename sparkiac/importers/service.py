@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.importers import redaction, serving, values
-from sparkiac.importers.collector import Collector, named, nested
+from sparkiac.importers.collector import Collector, ImportedValue, named, nested
+from sparkiac.importers.launch import EnvVariable, Launch, Note, Volume
 from sparkiac.model import forms
 from sparkiac.plan import unwritten
-
-if TYPE_CHECKING:
-    from sparkiac.importers.collector import ImportedValue
-    from sparkiac.importers.launch import EnvVariable, Launch, Note, Volume
 
 _KINDS: Final = {
     "open-webui": re.compile(r"(^|/)open-?webui$"),

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.importers import redaction, values
 from sparkiac.importers.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
 from sparkiac.importers.shell_words import ShellCommand, script, shell_argument, unread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.model.images import ImageFamily
+from sparkiac.model.images import ImageFamily
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
 _WRAPPERS: Final = frozenset(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.importers import compose, shell_commands, systemd
-from sparkiac.importers.launch import NothingToImport, Unreadable
+from sparkiac.importers.launch import Launch, NothingToImport, Unreadable
 from sparkiac.importers.serving import SERVERS
 from sparkiac.importers.shell_commands import RUNS
+from sparkiac.importers.shell_parts import HereDocument
 from sparkiac.importers.shell_words import Script, script
-
-if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
-    from sparkiac.importers.shell_parts import HereDocument
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{SERVERS})")

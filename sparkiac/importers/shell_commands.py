@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from sparkiac.importers import docker_command, redaction, serving, shell_inside
 from sparkiac.importers.launch import Launch, Note, corrected, lost
 from sparkiac.importers.shell_parts import HereDocument
 from sparkiac.importers.shell_words import Script, ShellCommand, script, unread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 Written: TypeAlias = Callable[[HereDocument, int], tuple[Launch, ...]]
 """Reads what a here-document writes, at a given nesting depth."""

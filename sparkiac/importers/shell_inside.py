@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sparkiac.importers import serving
 from sparkiac.importers.docker_command import PROGRAMS, program
 from sparkiac.importers.launch import EnvVariable, Launch, lost
-from sparkiac.importers.shell_words import shell_argument
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.importers.shell_words import ShellCommand
+from sparkiac.importers.shell_words import ShellCommand, shell_argument
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash", "su"})
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})

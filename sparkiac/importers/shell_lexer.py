@@ -11,14 +11,11 @@ line, a comment between two continued lines.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sparkiac.importers.launch import Unreadable, check_characters
+from sparkiac.importers.launch import Note, Unreadable, check_characters
 from sparkiac.importers.shell_cursor import Cursor
 from sparkiac.importers.shell_parts import HereDocument, Simple, Text, Word, WordPart
-
-if TYPE_CHECKING:
-    from sparkiac.importers.launch import Note
 
 MAX_CHARACTERS: Final = 1 << 18
 _MAX_DEPTH: Final = 20

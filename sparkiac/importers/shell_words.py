@@ -7,16 +7,12 @@ evaluated and loops not run: each command counts once, and the last assignment o
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from sparkiac.importers.launch import Note, Unreadable
 from sparkiac.importers.shell_lexer import simple_commands
-from sparkiac.importers.shell_parts import Word, WordPart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sparkiac.importers.shell_parts import HereDocument, Simple
+from sparkiac.importers.shell_parts import HereDocument, Simple, Word, WordPart
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""

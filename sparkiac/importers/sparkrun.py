@@ -9,7 +9,8 @@ Recipes of version 1 with keys that only sparkrun reads are imported here as wel
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from sparkiac import catalog, engines
 from sparkiac.importers import (
@@ -27,11 +28,7 @@ from sparkiac.importers.recipe import RecipeCommand
 from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
 from sparkiac.importers.shell_words import split
 from sparkiac.importers.sparkrun_runtimes import generate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.model.tables import SparkrunRuntime
+from sparkiac.model.tables import SparkrunRuntime
 
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _SPARKRUN_KEYS: Final = frozenset(

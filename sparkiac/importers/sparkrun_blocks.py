@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from sparkiac.importers import docker_options, docker_values
-from sparkiac.importers.launch import Note
-from sparkiac.importers.recipe_file import summary
+from sparkiac.importers.launch import Launch, Note
+from sparkiac.importers.recipe_file import RecipeFile, summary
 from sparkiac.importers.shell_words import split
-from sparkiac.plan.confinement import KEYED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.importers.launch import Launch
-    from sparkiac.importers.recipe_file import RecipeFile
-    from sparkiac.plan.confinement import Tree
-    from sparkiac.report import Path
+from sparkiac.plan.confinement import KEYED, Tree
+from sparkiac.report import Path
 
 _HOOKS: Final = {
     "pre_exec": "runs in every container before the server; build it into the image instead",

@@ -7,16 +7,12 @@ with an unknown condition does not apply.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from sparkiac import catalog
 from sparkiac.importers import machines
-from sparkiac.importers.recipe_file import summary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.importers.recipe_file import RecipeFile
+from sparkiac.importers.recipe_file import RecipeFile, summary
 
 _LAYERS: Final = ("defaults", "env")
 _SHORT_NAMES: Final = {

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sparkiac.importers import machines
-from sparkiac.importers.recipe_file import positive_int
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.importers.recipe_file import RecipeFile
+from sparkiac.importers.recipe_file import RecipeFile, positive_int
 
 _MODES: Final = frozenset({"auto", "solo", "cluster"})
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 from sparkiac.importers.shell_words import split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.model.tables import SparkrunRuntime
+from sparkiac.model.tables import SparkrunRuntime
 
 
 class GeneratedCommand(NamedTuple):

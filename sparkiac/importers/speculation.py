@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sparkiac.importers import redaction
-from sparkiac.importers.launch import Note, corrected, lost
+from sparkiac.importers.launch import Note, OptionValue, corrected, lost
 from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Speculative, Suffix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.importers.launch import OptionValue
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Speculative)
 _KINDS: Final[dict[str, type[BaseModel]]] = {

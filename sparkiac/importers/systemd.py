@@ -7,7 +7,8 @@ a backslash at the end of a line. systemd starts no shell, so other shell syntax
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.importers import docker_command, docker_values, redaction, serving, shell_commands
 from sparkiac.importers.launch import (
@@ -23,11 +24,7 @@ from sparkiac.importers.launch import (
     lost,
 )
 from sparkiac.importers.shell_words import ShellCommand, script
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
 _STARTS: Final = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)

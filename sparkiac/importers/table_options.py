@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sparkiac import engines
+from sparkiac.engines import Option
 from sparkiac.importers import values
 from sparkiac.importers.launch import CommandLine, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.engines import Option
 
 _SEVERAL: Final = frozenset({"served_model_name"})
 """Options for which people write several words, as in vLLM."""

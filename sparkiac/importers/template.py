@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from sparkiac.importers.launch import Unreadable
 from sparkiac.importers.shell_words import split
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_CHARACTERS: Final = 100_000
 """Length of a command with its values; Linux limits an argument to 131072 bytes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -11,11 +12,7 @@ from sparkiac.importers.launch import Note, lost
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 _MODELS: Final[dict[str, TypeAdapter[Any]]] = {
     "deployment": TypeAdapter(Deployment),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from sparkiac.engines.vllm_check import values as of_vllm
 from sparkiac.model import forms
 from sparkiac.source.text import FORBIDDEN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CURLY: Final = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9]\d{0,17})")

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sparkiac.catalog import interfaces
+from sparkiac.catalog.interfaces import Interface, OptionSpec
 from sparkiac.engines.vllm_check import words as of_vllm
+from sparkiac.engines.vllm_check.fault import Fault
 from sparkiac.importers import values
 from sparkiac.importers.launch import CommandLine, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.catalog.interfaces import Interface, OptionSpec
-    from sparkiac.engines.vllm_check.fault import Fault
 
 _MAX_CORRECTIONS: Final = 30
 """Number of corrections after which the rest of a line is given up."""

@@ -8,15 +8,13 @@ give notes. Size, depth and number of values are limited, including those that a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from sparkiac.importers.launch import Note, Unreadable, check_characters, corrected, lost
+from sparkiac.report import Mark, Path
 from sparkiac.source import syntax
 from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
-
-if TYPE_CHECKING:
-    from sparkiac.report import Mark, Path
 
 MAX_CHARACTERS: Final = 1 << 20
 MAX_DEPTH: Final = 40

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from sparkiac.render import yamltext
+from sparkiac.report import Path
 from sparkiac.report.characters import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.report import Path
 
 _OPEN: Final = frozenset(
     {"set", "env", "container", "mounts", "files", "timeouts", "defaults", "hosts", "deployments", "services"}

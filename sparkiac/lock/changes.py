@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac.lock.merge import SECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.lock.required import Kind
+from sparkiac.lock.required import Kind
 
 State: TypeAlias = Literal["new", "moved", "completed", "gone"]
 _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sha256"}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
+from sparkiac.lock.required import Kind, RequiredPin
 from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
 from sparkiac.model.sources import LockedSource, RecipeSource
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from sparkiac.lock.required import Kind, RequiredPin
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 LockEntry: TypeAlias = LockedImage | LockedModel | LockedFile
 Reason: TypeAlias = Literal["missing", "example", "incomplete", "revision", "commit", "digest", "upgrade"]

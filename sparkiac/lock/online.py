@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from sparkiac.lock.merge import PinRequest, entry, locked_entry
-from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sparkiac.lock.merge import Key, LockEntry
-    from sparkiac.lock.required import RequiredPin
-    from sparkiac.model.lock import Lock
+from sparkiac.lock.merge import Key, LockEntry, PinRequest, entry, locked_entry
+from sparkiac.lock.required import RequiredPin
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
 
 _MISSING: Final = frozenset({"LCK001", "LCK012"})
 """Codes of responses that the server has no such tag, digest, branch or commit."""

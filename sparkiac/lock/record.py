@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from pydantic import ValidationError
 
 from sparkiac.model.base import Commit, Digest, Line, Model, Name
+from sparkiac.plan import PlannedBuild
 from sparkiac.report.hints import nearest
 from sparkiac.source import wording
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.plan import PlannedBuild
 
 
 class RecordError(Exception):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.model import forms
+from sparkiac.model.lock import LoadedFormat
 from sparkiac.model.references import hub_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.model.lock import LoadedFormat
-    from sparkiac.model.resolved import ResolvedDeployment
-    from sparkiac.plan import Container, HostPlan, Image, Plan, PlannedBuild
-    from sparkiac.report import Loc, Origin, Path
-    from sparkiac.resolve import Resolved
-    from sparkiac.source.document import Document
+from sparkiac.model.resolved import ResolvedDeployment
+from sparkiac.plan import Container, HostPlan, Image, Plan, PlannedBuild
+from sparkiac.report import Loc, Origin, Path
+from sparkiac.resolve import Resolved
+from sparkiac.source.document import Document
 
 Kind: TypeAlias = Literal["image", "model", "file"]
 _BARE: Final = ("tokenizer", "tokenizer_path", "hf_config_path")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from sparkiac.lock.merge import former
+from sparkiac.lock.record import BuildRecord
 from sparkiac.render import yamltext
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.lock.record import BuildRecord
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 HEADER: Final = """\
 # Exact versions of images, models and files: written by `sparkiac lock`, read by `sparkiac generate`.

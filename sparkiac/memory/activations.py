@@ -6,14 +6,11 @@ The layers are computed one after another, so the widest one counts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sparkiac.memory.layers import Latent, Linear, Mamba2
+from sparkiac.memory.layers import Latent, Layer, Linear, Mamba2, Shape, Vision
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB
-
-if TYPE_CHECKING:
-    from sparkiac.memory.layers import Layer, Shape, Vision
-    from sparkiac.memory.options import ServerOptions, Speculation
 
 _ELEMENT_BYTES: Final = 2
 _SAMPLED_BYTES: Final = 8

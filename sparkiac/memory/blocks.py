@@ -6,18 +6,14 @@ A block holds a page of each layer of a group, so the widest group sets its size
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from sparkiac.memory import packed
-from sparkiac.memory.pages import paged, unified
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions, Speculation
+from sparkiac.memory.pages import CachePage, paged, unified
 from sparkiac.memory.values import Unknown, ceil_div, unknown_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions, Speculation
-    from sparkiac.memory.pages import CachePage
 
 _TOKENS_BY_REQUEST: Final = (0, 20, 1)
 _KEEPS_ONE_BLOCK: Final = (0, 29)

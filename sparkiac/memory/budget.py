@@ -7,18 +7,15 @@ its share for the KV cache. The whole share is taken from the host, and what a s
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from sparkiac.memory import overhead
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.overhead import UNIFIED, Device
 from sparkiac.memory.values import Term, Unknown, known_bytes, total_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions, Speculation
-    from sparkiac.model.inventory import Measured
+from sparkiac.model.inventory import Measured
 
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""

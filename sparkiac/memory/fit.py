@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sparkiac.memory.blocks import cache
-from sparkiac.memory.budget import requested_bytes
+from sparkiac.memory.blocks import Cache, cache
+from sparkiac.memory.budget import ServerMemory, requested_bytes
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import Unknown, ceil_div, total_bytes, unknown_of
-
-if TYPE_CHECKING:
-    from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import ServerMemory
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions, Speculation
-    from sparkiac.model.inventory import Measured
+from sparkiac.model.inventory import Measured
 
 _TOLD_POOL: Final = (0, 10, 2)
 

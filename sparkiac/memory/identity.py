@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.memory import startup
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNKNOWN: Final = ...
 """A value that the log does not state, or that cannot be read; None is an option that is not set."""

@@ -5,14 +5,11 @@ Follows vLLM's `kv_cache_interface.py` and `mamba_utils.py`, the same in 0.15.1,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sparkiac.memory.layers import Attention, Latent, Linear
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, State
+from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.values import Unknown
-
-if TYPE_CHECKING:
-    from sparkiac.memory.layers import Mamba2, Shape, State
-    from sparkiac.memory.options import ServerOptions
 
 # Bytes of each dtype of recurrent states; other dtypes are unknown.
 _STATE_BYTES: Final = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
-
-if TYPE_CHECKING:
-    from sparkiac.model.facts import Architecture
-
+from sparkiac.model.facts import Architecture
 
 _MAMBA_CHECKPOINTS: Final = (0, 32)
 """First vLLM release that keeps one more state of a Mamba2 layer."""

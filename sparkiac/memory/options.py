@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sparkiac.memory.layers import Shape
 from sparkiac.memory.values import GIB, Unknown
-
-if TYPE_CHECKING:
-    from sparkiac.memory.layers import Shape
 
 _LARGE_GPU_BYTES: Final = 70 * GIB
 """A GPU with this memory gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0)."""

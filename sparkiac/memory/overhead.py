@@ -5,18 +5,15 @@ Each term has a formula, whose constants come from recorded starts: docs/memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.runner import measures_graphs
 from sparkiac.memory.values import GIB, Term, not_negative
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions, Speculation
-    from sparkiac.model.inventory import Measured
+from sparkiac.model.inventory import Measured
 
 RUNTIME_BYTES: Final = 3 * GIB
 """Memory of a server beside weights and KV cache, if the widths of the network are unknown: an assumption."""

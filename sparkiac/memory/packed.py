@@ -7,16 +7,13 @@ into the block that the full-attention layers need.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
+from sparkiac.memory.pages import CachePage
 from sparkiac.memory.values import Unknown, ceil_div
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sparkiac.memory.pages import CachePage
-
-    Group = tuple[CachePage, ...]
+Group = tuple[CachePage, ...]
 
 _FIRST: Final = (0, 20)
 _SIZES_SHARED: Final = (0, 24)

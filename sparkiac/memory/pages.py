@@ -6,18 +6,13 @@ differ, the code names the release.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-from sparkiac.memory.kv import kv_format, state_bytes, token_bytes
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Rows, Sparse
+from sparkiac.memory.kv import Format, kv_format, state_bytes, token_bytes
+from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Rows, Shape, Sparse, State
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import Unknown, ceil_div, unknown_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.memory.kv import Format
-    from sparkiac.memory.layers import Layer, Shape, State
-    from sparkiac.memory.options import ServerOptions, Speculation
 
 _PADS_ANY_PAGE: Final = (0, 24)
 _ALIGNS_TO_BLOCK: Final = (0, 20)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sparkiac.memory import options, overhead
+from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import Speculation
+from sparkiac.memory.overhead import Device
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import GIB, Unknown, known_bytes
 from sparkiac.model.facts import Prefill
 from sparkiac.model.inventory import Measured
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.overhead import Device
-    from sparkiac.model.records import Speed, StartRecord, StartSubject
+from sparkiac.model.records import Speed, StartRecord, StartSubject
 
 _NOISE: Final = 0.05
 """Relative difference that is expected between two measurements of the same speed."""

@@ -7,11 +7,10 @@ Follows `use_v2_model_runner` in vLLM's `config/vllm.py` and `profile_cudagraph_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions, Speculation
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions, Speculation
 
 _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)

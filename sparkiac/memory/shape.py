@@ -7,15 +7,12 @@ not listed is unknown: it can have other caches, and would be counted as plain a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.memory import sparse
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
+from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Vision, Width
 from sparkiac.memory.reader import ConfigReader
 from sparkiac.memory.values import Unknown
-
-if TYPE_CHECKING:
-    from sparkiac.memory.layers import Layer
 
 _WORDS: Final = {
     "full_attention": "full",

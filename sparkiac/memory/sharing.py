@@ -6,16 +6,13 @@ rest is for KV caches and is divided evenly. Whether it is enough for a context 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sparkiac.memory.budget import HostBudget, reserve
 from sparkiac.memory.overhead import RUNTIME_BYTES, RUNTIME_SOURCE
 from sparkiac.memory.values import Term, Unknown, ceil_div
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.model.facts import ModelFacts
+from sparkiac.model.facts import ModelFacts
 
 
 class Portion(NamedTuple):

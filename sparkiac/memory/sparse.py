@@ -5,14 +5,11 @@ Sizes and order follow vLLM's `deepseek_v2.py` of 0.19, and `models/deepseek_v32
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.memory.layers import Latent, Rows, Sparse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.memory.reader import ConfigReader
+from sparkiac.memory.reader import ConfigReader
 
 INDEXED: Final = frozenset({"deepseek_v32", "glm_moe_dsa"})
 """Latent attention with an indexer."""

@@ -7,17 +7,14 @@ ranges with published speeds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sparkiac.memory.blocks import Cache
+from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.values import Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.layers import Shape, Width
-    from sparkiac.model.facts import Prefill
+from sparkiac.model.facts import Prefill
 
 _PACKED: Final = ("U8", "I8", "F4")
 _OUTPUT_BITS: Final = (16, 4)

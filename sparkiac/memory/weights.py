@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from sparkiac.memory.layers import Width
+from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.values import Term, ceil_div
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.memory.layers import Width
-    from sparkiac.memory.options import ServerOptions
 
 # Bits of the element types of safetensors.
 _BITS: Final = {

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from ipaddress import IPv4Address, ip_interface
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeVar
+from typing import Annotated, Final, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from sparkiac.model import forms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 

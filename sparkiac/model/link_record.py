@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from sparkiac.model.base import Model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SLOWER: Final = 0.9
 """Share of the best speed below which a later one is reported; two runs over one cable differ by a few percent."""

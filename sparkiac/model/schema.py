@@ -7,12 +7,11 @@ import inspect
 from copy import deepcopy
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from pydantic import BaseModel
 
 from sparkiac.model.base import FORMER_HOSTS
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 

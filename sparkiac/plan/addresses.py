@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
 
+from sparkiac.model.base import Bind
+from sparkiac.model.resolved import ResolvedHost
 from sparkiac.resolve.fabric import link_address, links_of, networks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.model.base import Bind
-    from sparkiac.model.resolved import ResolvedHost
 
 
 def bind_address(host: ResolvedHost, bind: Bind) -> str:

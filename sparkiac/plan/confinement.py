@@ -6,16 +6,12 @@ Compose files, `docker run`, recipes of other tools, importers and the diff loop
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac.memory.values import GIB
+from sparkiac.model.resolved import ResolvedContainerSettings
 from sparkiac.plan.parts import stated_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.model.resolved import ResolvedContainerSettings
 
 Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
 """Plain data that JSON can represent."""

@@ -5,12 +5,10 @@ The programs reject files with unknown or missing keys.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.plan.contract_units import NodeWeights, StagedStore, Sysctl, UnpinnableMemory
+from sparkiac.plan.contract_units import NodeWeights, StagedStore, Sysctl, UnpinnableMemory
 
 
 class ExpectedGpu(NamedTuple):

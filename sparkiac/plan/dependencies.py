@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedOllamaService, ResolvedOpenWebuiService
+from sparkiac.model.resolved import (
+    ResolvedContainerService,
+    ResolvedDeployment,
+    ResolvedFleet,
+    ResolvedHermesAgentService,
+    ResolvedHost,
+    ResolvedOllamaService,
+    ResolvedOpenWebuiService,
+    ResolvedService,
+)
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.parts import Dependency
 from sparkiac.plan.settings import server_port
 from sparkiac.plan.topology import GATEWAY, ListenAddress, Route, route
+from sparkiac.report import Path
 from sparkiac.resolve import uses
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.model.resolved import (
-        ResolvedContainerService,
-        ResolvedDeployment,
-        ResolvedFleet,
-        ResolvedHost,
-        ResolvedService,
-    )
-    from sparkiac.report import Path
-
-    _WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
+_WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
 
 
 class Provider(NamedTuple):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan.container import Checks, ContainerNetwork, ModelServer
-from sparkiac.plan.parts import INVENTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.model.resolved import ResolvedTimeouts
-    from sparkiac.plan.parts import Dependency, Export, Secret
-    from sparkiac.report import Path
+from sparkiac.plan.parts import INVENTORY, Dependency, Export, Secret
+from sparkiac.report import Path
 
 
 class Program(NamedTuple):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sparkiac.plan.container import Checks
+from sparkiac.engines import Engine, Part
+from sparkiac.plan.container import Checks, Container
 from sparkiac.plan.parts import Health
-
-if TYPE_CHECKING:
-    from sparkiac.engines import Engine, Part
-    from sparkiac.plan.container import Container
 
 INSIDE: Final = "/run/sparkiac"
 """Directory in the container with the probe and its list of API checks."""

@@ -6,16 +6,13 @@ replaced by an environment variable; API_SERVER_* variables configure its API se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.container import ModelServer
 from sparkiac.plan.dependents import Program
-from sparkiac.plan.parts import Export, Secret, stated_bytes
-
-if TYPE_CHECKING:
-    from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
-    from sparkiac.plan.parts import Dependency
+from sparkiac.plan.parts import Dependency, Export, Secret, stated_bytes
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address, ip_interface
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
 from sparkiac.resolve.fabric import link_address, links_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.model.resolved import ResolvedHost
-
-    Environment = Mapping[str, str | int]
+Environment = Mapping[str, str | int]
 
 RDMA: Final = "/dev/infiniband"
 """Device files of RDMA."""

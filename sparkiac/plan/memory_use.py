@@ -6,22 +6,18 @@ that are missing. The names of the fields are keys of `sparkiac plan --format js
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.memory import speed
-from sparkiac.memory.values import Unknown, known_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.memory.budget import ServerMemory
-    from sparkiac.memory.fit import Advice, Fit, UtilizationStep
-    from sparkiac.memory.options import ServerOptions
-    from sparkiac.memory.values import Term
-    from sparkiac.model.inventory import Workload
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.parts import Proof
-    from sparkiac.plan.values import HostPlan
+from sparkiac.memory.budget import ServerMemory
+from sparkiac.memory.fit import Advice, Fit, UtilizationStep
+from sparkiac.memory.options import ServerOptions
+from sparkiac.memory.values import Term, Unknown, known_bytes
+from sparkiac.model.inventory import Workload
+from sparkiac.plan.container import Container
+from sparkiac.plan.parts import Proof
+from sparkiac.plan.values import HostPlan
 
 PROMPTS: Final = (1_000, 8_000, 64_000)
 """Prompt lengths in tokens for the estimates of time to first token; those longer than the context are skipped."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sparkiac.model.inventory import FabricLink, Twin
+from sparkiac.model.resolved import ResolvedHost
 from sparkiac.resolve.fabric import links_of
-
-if TYPE_CHECKING:
-    from sparkiac.model.inventory import FabricLink, Twin
-    from sparkiac.model.resolved import ResolvedHost
 
 
 def ethernets(host: ResolvedHost) -> dict[str, dict[str, Any]]:

@@ -6,13 +6,10 @@ list of URLs would mean api.openai.com, so an API that is not used is disabled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sparkiac.plan.parts import Export, Secret
-
-if TYPE_CHECKING:
-    from sparkiac.model.resolved import ResolvedOpenWebuiService
-    from sparkiac.plan.parts import Dependency
+from sparkiac.model.resolved import ResolvedOpenWebuiService
+from sparkiac.plan.parts import Dependency, Export, Secret
 
 _SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 

@@ -7,14 +7,11 @@ model are sent with each request.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.model.services import Sampling
+from sparkiac.model.services import Alias, OpenClawService, Sampling
 from sparkiac.plan.dependents import ConfigFile
-
-if TYPE_CHECKING:
-    from sparkiac.model.services import Alias, OpenClawService
-    from sparkiac.plan.parts import Dependency
+from sparkiac.plan.parts import Dependency
 
 _NO_KEY: Final = "none"
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
+from sparkiac.memory.blocks import Cache
+from sparkiac.memory.budget import ServerMemory
+from sparkiac.memory.fit import Advice, Fit, UtilizationStep
+from sparkiac.memory.layers import Shape
+from sparkiac.memory.options import ServerOptions
+from sparkiac.memory.speed import Range
 from sparkiac.memory.values import GIB, Unknown
+from sparkiac.model.facts import Prefill
+from sparkiac.model.inventory import Workload
+from sparkiac.model.records import StartSubject
 from sparkiac.model.references import hub_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.budget import ServerMemory
-    from sparkiac.memory.fit import Advice, Fit, UtilizationStep
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import ServerOptions
-    from sparkiac.memory.speed import Range
-    from sparkiac.model.facts import Prefill
-    from sparkiac.model.inventory import Workload
-    from sparkiac.model.records import StartSubject
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host for downloaded extra files."""

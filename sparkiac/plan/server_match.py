@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from sparkiac.catalog import interfaces
 from sparkiac.memory import identity, options
 from sparkiac.memory.identity import UNKNOWN
+from sparkiac.memory.startup import Startup
 from sparkiac.memory.values import GIB
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.platform import is_discrete
 from sparkiac.model.records import MEMORY_OPTIONS
 from sparkiac.plan import start_records
+from sparkiac.plan.container import Container
 from sparkiac.plan.numbers import gib
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sparkiac.memory.startup import Startup
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.values import HostPlan
+from sparkiac.plan.values import HostPlan
 
 Fact: TypeAlias = "tuple[str, Any, Any]"
 """Name of a fact about a server, its value in what was read, and its value in the inventory."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.memory import budget, overhead, startup
 from sparkiac.memory.startup import Startup
 from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.model.platform import is_discrete
 from sparkiac.plan import labels, server_match
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan.parts import Proof
-    from sparkiac.plan.values import HostPlan, Plan
+from sparkiac.plan.parts import Proof
+from sparkiac.plan.values import HostPlan, Plan
 
 SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache")
 """Names of the figures that are sizes in bytes; the others are counts."""

@@ -10,14 +10,11 @@ Source: Spark guide L606-619. In order of preference:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
+from sparkiac.model.resolved import ResolvedHost
 from sparkiac.resolve.fabric import link_address
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.model.resolved import ResolvedHost
 
 NETWORK: Final = "sparkiac"
 """Docker network for containers on one host that use each other."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from sparkiac.model.inventory import Turn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.memory.budget import HostBudget
-    from sparkiac.model.inventory import Inventory
+from sparkiac.memory.budget import HostBudget
+from sparkiac.model.inventory import Inventory, Turn
 
 
 class TurnMembers(NamedTuple):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from sparkiac import catalog, engines
 from sparkiac.model.resolved import ResolvedContainerSettings
 from sparkiac.plan.confinement import KEYED, confinement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan.container import Container
+from sparkiac.plan.container import Container
 
 
 def reasons(target: str) -> dict[str, str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
 
 from sparkiac.memory.values import GIB, Unknown
+from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import count, gib, over_budget
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan.memory_use import HostMemoryUse
 
 TIGHT_BYTES: Final = 2 * GIB
 """Less free memory than this is tight: Sparks have 119 to 121 GiB (dual-Spark post; DeepSeek-V4 thread)."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sparkiac.plan import Plan
 from sparkiac.render import ansible, builds, groups, hosts, netplan, staging, summary
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Plan
-    from sparkiac.report.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from sparkiac.host.generation import generation_id
+from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.plan import HostPlan, HubEndpoint, Plan, PlannedRetirement
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import generation, jsontext, playbooks, rollout, staging, yamltext
 from sparkiac.report import assets
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.host.generation import PlacedFile
-    from sparkiac.plan import HostPlan, HubEndpoint, Plan, PlannedRetirement
-
 
 CHANGING: Final = "sparkiac_changing"
 """Group of the hosts that differ from the generated files; the play fills it."""

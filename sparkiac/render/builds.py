@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sparkiac.plan import Plan, PlannedBuild
 from sparkiac.render import escape
 from sparkiac.render.templates import fill
 from sparkiac.report import assets
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.plan import Plan, PlannedBuild
 
 _HOME: Final = "/opt/sparkiac"
 _SOURCE: Final = f"{_HOME}/source"

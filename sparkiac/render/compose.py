@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE
-from sparkiac.plan import BindMount, confinement
+from sparkiac.plan import BindMount, Container, Export, Health, confinement
 from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, Export, Health
 
 _NO_KEY: Final = "none"
 """Entry in a list of keys for a server that requires no key."""

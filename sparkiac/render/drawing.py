@@ -7,16 +7,13 @@ it uses.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_interface
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.dependents import ConfigFile, Program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.plan import Container, HostPlan
 
 _MARGIN: Final = 44
 _EDGE: Final = 6

@@ -14,12 +14,9 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from sparkiac.plan.confinement import Tree
 from sparkiac.report.characters import REFUSED
-
-if TYPE_CHECKING:
-    from sparkiac.plan.confinement import Tree
 
 # Linux: MAX_ARG_STRLEN is 32 pages of 4 KiB for one word or one `NAME=value`, including the final NUL.
 _WORD_BYTES = 32 * 4096 - 1

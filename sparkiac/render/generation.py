@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from sparkiac.host.generation import PlacedFile
+from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs
 from sparkiac.plan.contract_units import Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.plan import Container, HostPlan
 
 PATH: Final = "etc/sparkiac/generation.json"
 

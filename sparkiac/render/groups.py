@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from sparkiac.plan import Container, Plan
+from sparkiac.plan.container import GroupLink
 from sparkiac.plan.contract_units import GroupNode
 from sparkiac.render import compose, jsontext
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, Plan
-    from sparkiac.plan.container import GroupLink
 
 
 def versions(plan: Plan) -> dict[str, str]:

@@ -5,20 +5,17 @@ Programs are the same on all hosts; they are files of the Ansible role `programs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import is_probed, promise_file
+from sparkiac.plan.parts import ConfigDocument
 from sparkiac.render import compose, generation, groups, jsontext, programs, timers, yamltext
 from sparkiac.render.templates import fill
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.parts import ConfigDocument
 
 _SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from sparkiac.plan import labels, memory_use, verdict
+from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
 from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib
-from sparkiac.render.drawing import draw
+from sparkiac.plan.parts import Dependency
+from sparkiac.render.drawing import Drawing, draw
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
-    from sparkiac.plan.parts import Dependency
-    from sparkiac.render.drawing import Drawing
 
 _DRAWN: Final = 12
 """Maximum number of hosts in the diagram; a larger fleet is shown as a table."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.host import PROGRAMS
 from sparkiac.report import assets
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ON_EVERY_HOST: Final = "playbooks/roles/programs/files/"
 """Directory of the role `programs`; it mirrors the root directory of a host, as hosts/<name>/ does."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.render import escape, yamltext
 from sparkiac.render.compose import export_lines
 from sparkiac.render.templates import fill
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan.dependents import Program
 
 _TEMPLATE: Final = "host/etc/systemd/system/hermes-agent.service.j2"
 

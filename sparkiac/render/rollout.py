@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sparkiac.plan import Plan
+from sparkiac.plan.rollout import Play
 from sparkiac.render import yamltext
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Plan
-    from sparkiac.plan.rollout import Play
 
 RETIRED: Final = "retired"
 """Group of the former hosts, which are in no other group and take part in one play alone."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint, Plan
 from sparkiac.plan.contract_units import ManifestFile, ModelManifest, StagedModel, StagedStore
-from sparkiac.plan.parts import FILES, UNLOCKED
+from sparkiac.plan.parts import FILES, UNLOCKED, ModelRepository, Peer, StoredModel
 from sparkiac.render import jsontext
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint, Plan
-    from sparkiac.plan.parts import ModelRepository, Peer, StoredModel
 
 
 def render(plan: Plan) -> Iterator[Artifact]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sparkiac.plan import labels, memory_use, verdict
-from sparkiac.plan.dependents import Program
+from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
+from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.fleet_timer import PlannedFleetTimer
+from sparkiac.plan.memory_use import DeploymentMemory
+from sparkiac.plan.parts import Dependency
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.dependents import ConfigFile
-    from sparkiac.plan.fleet_timer import PlannedFleetTimer
-    from sparkiac.plan.memory_use import DeploymentMemory
-    from sparkiac.plan.parts import Dependency
 
 
 def render(plan: Plan) -> Artifact:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from sparkiac.plan.numbers import gib
 from sparkiac.render import escape
 from sparkiac.report import assets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def fill(template: str, values: Mapping[str, Any]) -> bytes:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from sparkiac.plan import HostPlan
 from sparkiac.plan.contract import GenerationUnit
 from sparkiac.plan.contract_monitoring import HostMetrics, MeasuredUnit
 from sparkiac.render import jsontext
 from sparkiac.render.templates import fill
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.plan import HostPlan
 
 METRICS_EVERY_S: Final = 60
 """Seconds between two measurements; Prometheus collects more often, and sees the same values until then."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from sparkiac.report import characters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Path = tuple[str | int, ...]
 """Path of a value in a YAML document: keys and list indices from the top."""

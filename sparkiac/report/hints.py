@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 _LISTED: Final = 16
 _MEANINGFUL: Final = 3

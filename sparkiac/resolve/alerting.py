@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.model.inventory import Inventory
+from sparkiac.model.monitoring import Alerts, Monitoring
+from sparkiac.report import Finding, Path
 from sparkiac.resolve.faults import NEEDED, TWICE, error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.model.monitoring import Alerts, Monitoring
-    from sparkiac.report import Finding, Path
-    from sparkiac.source import Source
-    from sparkiac.source.document import Document
+from sparkiac.source import Source
+from sparkiac.source.document import Document
 
 _BASE: Final = ("monitoring",)
 _RECEIVERS: Final = "telegram, email or webhook"

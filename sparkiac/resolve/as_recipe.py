@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac import engines
-from sparkiac.resolve import catalogued, hosts_of
+from sparkiac.report import Path
+from sparkiac.resolve import Resolved, catalogued, hosts_of
 from sparkiac.resolve.leaves import Leaves, constant, nest
-
-if TYPE_CHECKING:
-    from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
 
 _OF_FLEET: Final = frozenset({"api_key", "bind", "description", "model_store", "nodes", "port"})
 """Keys of a deployment that describe the fleet and not the model."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.model import forms
-from sparkiac.model.build import Build
+from sparkiac.model.build import Build, CatalogBuild
+from sparkiac.model.inventory import Inventory
+from sparkiac.report import Finding, Loc, Path
 from sparkiac.resolve.faults import NEEDED, VALUE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.model.build import CatalogBuild
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Finding, Loc, Path
-    from sparkiac.source import Source
+from sparkiac.source import Source
 
 _KEYS: Final = tuple(Build.model_fields)
 _DEFAULTS: Final = {"allow_subject_match": False}

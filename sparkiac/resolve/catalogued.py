@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
-from sparkiac.catalog.library import SHIPPED
+from sparkiac.catalog.library import SHIPPED, Library
+from sparkiac.engines import Engine
+from sparkiac.model.catalog import Recipe, Status, Variant
+from sparkiac.model.facts import ModelFacts
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.report import Origin
 from sparkiac.resolve.leaves import Leaves, constant, merge, nest, of_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.engines import Engine
-    from sparkiac.model.catalog import Recipe, Status, Variant
-    from sparkiac.model.facts import ModelFacts
 
 _SETTINGS: Final = tuple(Settings.model_fields)
 _SERVING: Final = tuple(Serving.model_fields)

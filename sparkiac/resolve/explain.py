@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sparkiac.resolve import stacks
+from sparkiac.report import Origin, Path
+from sparkiac.resolve import Resolved, stacks
 from sparkiac.source import former
-
-if TYPE_CHECKING:
-    from sparkiac.report import Origin, Path
-    from sparkiac.resolve import Resolved
 
 
 class Explained(NamedTuple):

@@ -6,13 +6,10 @@ that does not have the form of a name is skipped here; the model reports it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.report import Finding, Severity
-
-if TYPE_CHECKING:
-    from sparkiac.report import Loc
-    from sparkiac.source.document import Document
+from sparkiac.report import Finding, Loc, Severity
+from sparkiac.source.document import Document
 
 VALUE: Final = ("INV002", "value")
 UNKNOWN: Final = ("REF001", "unknown-name")

@@ -6,20 +6,17 @@ Names are read from the document, so that an invalid file gets these findings as
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from sparkiac import catalog
+from sparkiac.catalog.library import Library
 from sparkiac.model import forms
+from sparkiac.model.catalog import Fragment
+from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import NEEDED, UNKNOWN, Fault, entries, error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.model.catalog import Fragment
-    from sparkiac.report import Finding, Path
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 
 def check(document: Document, library: Library) -> Iterator[Finding]:

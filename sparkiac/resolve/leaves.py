@@ -5,15 +5,12 @@ A layer is flat: path → (value, origin). Merging is one dictionary update per 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparkiac.report import Origin, Path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 Leaves = dict[Path, tuple[Any, Origin]]
 

@@ -6,22 +6,19 @@ exporters only) < inventory. Prometheus and Alertmanager have no login, so `defa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac import catalog
+from sparkiac.model.inventory import Inventory
 from sparkiac.model.monitoring import MonitoringContainer
+from sparkiac.report import Finding, Path
 from sparkiac.resolve import required
 from sparkiac.resolve.faults import TWICE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
 from sparkiac.resolve.services import DEFAULTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Finding, Path
-    from sparkiac.source import Source
-    from sparkiac.source.document import Document
+from sparkiac.source import Source
+from sparkiac.source.document import Document
 
 BASE: Final = "monitoring"
 EXPORTERS: Final[dict[Path, str]] = {("exporters", "node"): "node-exporter", ("exporters", "gpu"): "gpu-exporter"}

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from sparkiac import catalog, engines
+from sparkiac.catalog.library import Library
 from sparkiac.model import forms
-from sparkiac.report import Finding, Loc, Severity
+from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
+from sparkiac.report import Finding, Loc, Path, Severity
 from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import NEEDED, TWICE, UNKNOWN, entries, error, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
-    from sparkiac.report import Path
-    from sparkiac.source import Source
-    from sparkiac.source.document import Document
+from sparkiac.source import Source
+from sparkiac.source.document import Document
 
 Entries = dict[str, dict[str, Any]]
 _NO_RECIPE: Final = ("REF004", "no-recipe")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac import engines
+from sparkiac.engines import Engine
+from sparkiac.model.inventory import Inventory
+from sparkiac.report import Finding, Loc, Origin, Path
 from sparkiac.resolve.faults import NEEDED, VALUE, error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.engines import Engine
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Finding, Loc, Origin, Path
-    from sparkiac.resolve.leaves import Leaves
-    from sparkiac.source import Source
+from sparkiac.resolve.leaves import Leaves
+from sparkiac.source import Source
 
 TIMEOUTS: Final = tuple(("timeouts", key) for key in ("ready_s", "stop_s", "restart_delay_s", "drain_s", "answer_s"))
 _OF_DEPLOYMENT: Final = (

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from sparkiac import catalog
-from sparkiac.catalog.library import SHIPPED
+from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.memory import sharing
+from sparkiac.memory.sharing import Room
 from sparkiac.memory.values import GIB, Term
 from sparkiac.resolve import catalogued
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.memory.sharing import Room
-    from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.resolve.catalogued import Catalogued
 
 
 class RecipeQuery(NamedTuple):

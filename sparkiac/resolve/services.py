@@ -5,10 +5,12 @@ Precedence, later wins: service default < its kind, from the catalog < inventory
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
+from sparkiac.model.inventory import Inventory
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.services import (
     ContainerService,
@@ -17,18 +19,13 @@ from sparkiac.model.services import (
     OpenClawService,
     OpenWebuiService,
 )
+from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve import required, uses
 from sparkiac.resolve.faults import NEEDED, UNKNOWN, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, of_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Finding, Path
-    from sparkiac.source import Source
-    from sparkiac.source.document import Document
+from sparkiac.source import Source
+from sparkiac.source.document import Document
 
 DEFAULTS: Final = {
     "bind": "lan",

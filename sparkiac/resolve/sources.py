@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
+from sparkiac.catalog.library import RecipeText
 from sparkiac.model import forms
-from sparkiac.model.sources import RecipeSource
+from sparkiac.model.inventory import Inventory
+from sparkiac.model.lock import Lock
+from sparkiac.model.sources import LockedSource, RecipeSource
+from sparkiac.report import Finding
 from sparkiac.resolve.faults import error, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.catalog.library import RecipeText
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.model.lock import Lock
-    from sparkiac.model.sources import LockedSource
-    from sparkiac.report import Finding
-    from sparkiac.source import Source
-    from sparkiac.source.document import Document
+from sparkiac.source import Source
+from sparkiac.source.document import Document
 
 _MISSING: Final = ("RCP004", "source-not-fetched")
 _CHANGED: Final = ("RCP005", "source-changed")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac import catalog, engines
-from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Ssh
+from sparkiac.catalog.library import Library
+from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Inventory, Ssh
 from sparkiac.model.platform import Platform
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
+from sparkiac.report import Origin, Path
 from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document, of_entry
-
-if TYPE_CHECKING:
-    from sparkiac.catalog.library import Library
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Origin, Path
-    from sparkiac.source import Source
+from sparkiac.source import Source
 
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")

@@ -5,16 +5,13 @@ Names are read from the document, so that an invalid file gets these findings as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, error, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.report import Finding, Path
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 
 def check(document: Document) -> Iterator[Finding]:

@@ -6,18 +6,15 @@ Names are read from the document, so that an invalid file gets these findings as
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.model import forms
+from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, entries, error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.report import Finding, Path
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 AGENT: Final = "hermes-agent"
 _NO_API: Final = ("REF005", "no-api")

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from types import ModuleType
+from typing import Final, NamedTuple
 
 from sparkiac.catalog.evidence import FactSheet, sheets
-from sparkiac.report import Finding, Loc, Severity
+from sparkiac.plan import Plan
+from sparkiac.report import Finding, Loc, Mark, Origin, Severity
+from sparkiac.resolve import Resolved
 from sparkiac.rules import evaluator, fixes, waivers
 from sparkiac.rules.examined import Examined
-from sparkiac.rules.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import ModuleType
-
-    from sparkiac.plan import Plan
-    from sparkiac.report import Mark, Origin
-    from sparkiac.resolve import Resolved
-    from sparkiac.rules.rule import Hit
+from sparkiac.rules.rule import Hit, Rule
 
 _LAYER_OF_USER: Final = "inventory"
 

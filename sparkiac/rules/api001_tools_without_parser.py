@@ -42,16 +42,13 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac import engines
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = rule(
     __name__,

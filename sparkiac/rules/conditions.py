@@ -8,14 +8,12 @@ these, or a mapping of operators. An operand such as `set.max_num_seqs` stands f
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from sparkiac.rules.readings import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _REMEMBERED: Final = 1 << 14
 """Comparisons of a value with a pattern that are kept: the hosts of a fleet repeat them."""

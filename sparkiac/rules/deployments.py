@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sparkiac import engines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.parts import Proof
+from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan.parts import Proof
 
 _DOCKER_HUB: Final = "docker.io/"
 

@@ -33,18 +33,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.engines import values
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import ServerRelease
+from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,

@@ -44,18 +44,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.readings import count
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.plan import Plan
-    from sparkiac.rules.serverrelease import ServerRelease
+from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"

@@ -35,16 +35,13 @@ services:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.plan import Container, Plan
 from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L98-100, L647")
 _SERVE: Final = ("vllm", "serve")

@@ -33,16 +33,13 @@ services:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L100, L647", "dual-Spark post L43-44")
 _REPOSITORY: Final = "nvidia/vllm"

@@ -34,18 +34,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.report.hints import nearest
 from sparkiac.rules import release
+from sparkiac.rules.release import Release
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.release import Release
 
 RULE: Final = rule(__name__, Severity.WARNING, *release.SOURCES)
 

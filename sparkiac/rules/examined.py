@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from sparkiac.plan import Plan
 from sparkiac.rules import release
+from sparkiac.rules.release import ServerFault
 from sparkiac.rules.subject import Subject
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Plan
-    from sparkiac.rules.release import ServerFault
 
 
 class Examined:

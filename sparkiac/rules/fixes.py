@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
 
-from sparkiac.report import REMOVE
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
-    from sparkiac.report import Edit, Path
-    from sparkiac.resolve import Resolved
-    from sparkiac.rules.rule import Hit
+from sparkiac.report import REMOVE, Edit, Path
+from sparkiac.resolve import Resolved
+from sparkiac.rules.rule import Hit
 
 
 def offered(hit: Hit, resolved: Resolved) -> tuple[Edit, ...]:

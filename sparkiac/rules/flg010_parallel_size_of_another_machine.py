@@ -33,19 +33,16 @@ deployments:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac import engines
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.readings import count
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L228-229, L657", "vLLM blog L45")
 

@@ -37,15 +37,12 @@ deployments:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Container, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "DeepSeek-V4 thread L358, L381-383")
 _DASH: Final = "\u2012-\u2015\u2212"

@@ -34,17 +34,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sparkiac.report import Edit, Severity
 from sparkiac.report.hints import nearest
 from sparkiac.rules import release
+from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.rules.release import ServerFault
 
 RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 

@@ -33,16 +33,13 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L46-62", "vLLM blog L36-37, L66", "dual-Spark post L42, L84")
 _DEFAULT: Final = "/root/.cache/huggingface"

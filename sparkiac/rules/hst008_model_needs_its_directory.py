@@ -30,17 +30,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.readings import served_from_directory
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L235-243, L258-267, L720-726")
 

@@ -33,17 +33,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac import engines
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, hit, rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L65, L186, L202, L263, L309")
 
 

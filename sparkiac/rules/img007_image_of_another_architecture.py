@@ -32,16 +32,13 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L19, L25, L114", "dual-Spark post L85, L99")
 _SPELLINGS: Final = {"arm64": ("arm64", "aarch64"), "amd64": ("amd64", "x86_64", "x86-64")}

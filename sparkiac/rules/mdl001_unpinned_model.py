@@ -30,16 +30,13 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.plan.weights import needed
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "Spark guide L164: a drafter that was fixed under its old name", waivable=False

@@ -38,18 +38,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
-from sparkiac.rules.readings import count, share
+from sparkiac.rules.readings import Share, count, share
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.readings import Share
 
 RULE: Final = rule(
     __name__,

@@ -35,20 +35,18 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.memory.overhead import RUNTIME_BYTES
+from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
+from sparkiac.plan.parts import Proof
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, hit, rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
-    from sparkiac.plan.parts import Proof
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
 
 

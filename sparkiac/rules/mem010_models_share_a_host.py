@@ -42,17 +42,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import in_turn, views
 from sparkiac.rules.readings import share
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(
     __name__, Severity.WARNING, "dual-Spark post L3, L108, L111-113", "Spark guide L304", "SM121 reference L17"

@@ -55,17 +55,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L313-315")
 

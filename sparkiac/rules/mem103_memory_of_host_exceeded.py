@@ -59,17 +59,14 @@ services:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import in_turn, views
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "SM121 reference L15-17", "Spark guide L304")
 

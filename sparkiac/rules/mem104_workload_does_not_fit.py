@@ -46,19 +46,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.memory.values import Unknown
+from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
-
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L352-369: the smallest pool for a purpose")
 

@@ -33,16 +33,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, hit, rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L659-660", "SM121 reference L53-54")
 _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 

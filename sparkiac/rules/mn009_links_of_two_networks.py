@@ -40,18 +40,15 @@ deployments:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.resolve.fabric import networks_of, unlinked
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L657-658", "SM121 reference L37", "DeepSeek-V4 thread L346")
 

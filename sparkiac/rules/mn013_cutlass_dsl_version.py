@@ -47,15 +47,12 @@ builds:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L27-35")
 _REPOSITORY: Final = "jasl/vllm"

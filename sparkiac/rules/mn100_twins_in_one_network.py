@@ -52,16 +52,13 @@ deployments:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md")
 

@@ -39,16 +39,13 @@ deployments:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "IP routing: two interfaces of one host in one network")
 

@@ -40,16 +40,12 @@ deployments:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-from sparkiac.report import Severity
+from sparkiac.plan import Plan
+from sparkiac.report import Path, Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
-    from sparkiac.report import Path
 
 RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev")
 

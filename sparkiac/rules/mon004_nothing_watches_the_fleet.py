@@ -26,15 +26,12 @@ monitoring:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import HostPlan, Plan
 
 RULE: Final = rule(__name__, Severity.INFO, "dual-Spark post L119-121")
 _ALERTS: Final = "{telegram: {chat_id: 12345, token: {secret: telegram_token}}}"

@@ -45,17 +45,13 @@ services:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sparkiac.report import Severity
+from sparkiac.plan import HostPlan, Plan
+from sparkiac.report import Path, Severity
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import HostPlan, Plan
-    from sparkiac.report import Path
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "dual-Spark post L103-110: two models and three services share two hosts", waivable=False

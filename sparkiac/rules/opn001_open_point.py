@@ -33,18 +33,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
+from sparkiac.plan.container import Container
+from sparkiac.plan.values import HostPlan
 from sparkiac.report import Severity
 from sparkiac.report.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.rules.rule import Hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.values import HostPlan
 
 RULE: Final = rule(__name__, Severity.ERROR, "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac import rules
 from sparkiac.rules import others
-
-if TYPE_CHECKING:
-    from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Rule
 
 BASES: Final = {
     "one Spark": """\

@@ -6,18 +6,14 @@ that includes it. So a new rule needs no line outside its own file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from sparkiac.report import Severity
+from sparkiac.rules.rule import Rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.rules.rule import Rule
-
-    Floors = Mapping[str, Severity]
-    Hidden = frozenset[tuple[str, Severity]]
-    """Codes with the severities whose findings are not shown."""
+Floors = Mapping[str, Severity]
+Hidden = frozenset[tuple[str, Severity]]
+"""Codes with the severities whose findings are not shown."""
 
 
 def always_shown(rule: Rule) -> bool:

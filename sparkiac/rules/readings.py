@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.memory.values import Unknown
+from sparkiac.plan import Container, HostPlan
 from sparkiac.resolve import catalogued
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, HostPlan
 
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
 _DIRECTORY: Final = "model_path"

@@ -7,21 +7,18 @@ warning, and only what all releases refuse that the image may contain is reporte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.catalog import interfaces
+from sparkiac.catalog.interfaces import Interface
 from sparkiac.engines import vllm_check
+from sparkiac.engines.vllm_check import Fault
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.report.hints import ranges
 from sparkiac.rules.rule import Hit, hit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from sparkiac.catalog.interfaces import Interface
-    from sparkiac.engines.vllm_check import Fault
-    from sparkiac.plan import Container, HostPlan, Plan
 
 SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings, vllm/envs.py",)
 _SPECULATION: Final = "speculative_config"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, HostPlan
-    from sparkiac.report import Edit, Path, Severity
+from sparkiac.plan import Container, HostPlan
+from sparkiac.report import Edit, Path, Severity
 
 
 class Rule(NamedTuple):

@@ -34,15 +34,12 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723")
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound

@@ -33,16 +33,14 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 RULE: Final = rule(
     __name__, Severity.INFO, "Spark guide L147, L207", "vLLM blog L70", "dual-Spark post L48", "DeepSeek-V4 thread L285"
 )

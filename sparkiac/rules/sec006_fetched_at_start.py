@@ -34,15 +34,13 @@ deployments:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Plan
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L283-284, L313")
 _FETCHERS: Final = re.compile(r"(^|[\s/;&|(])(wget|curl|git clone|apt(-get)? install|hf download)(\s|$)")
 _PIP: Final = re.compile(r"(^|[\s/;&|(])(pip3?|uv pip) install\s(?P<words>.*)")

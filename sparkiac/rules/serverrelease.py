@@ -8,18 +8,15 @@ option.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.engines import Engine, Option
+from sparkiac.engines.tables import OptionTable
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import image
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sparkiac.engines import Engine, Option
-    from sparkiac.engines.tables import OptionTable
-    from sparkiac.plan import Container, HostPlan, Plan
 
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 

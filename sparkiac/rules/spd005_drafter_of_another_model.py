@@ -36,16 +36,13 @@ deployments:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac import catalog
+from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = rule(
     __name__, Severity.WARNING, "Spark guide L746-756, L768, L781", "https://github.com/vllm-project/vllm/pull/42775"

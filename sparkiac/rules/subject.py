@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from operator import attrgetter
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.plan import facts
+from sparkiac.plan import Container, HostPlan, ModelFacts, facts
 from sparkiac.rules import deployments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.plan import Container, HostPlan, ModelFacts
 
 _UNSET: Final = "auto"
 """The value that leaves the choice to vLLM."""

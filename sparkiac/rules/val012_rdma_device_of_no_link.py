@@ -30,16 +30,13 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from sparkiac.plan import HostPlan, Plan
 from sparkiac.report import REMOVE, Edit, Severity, placeholders
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, hit, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.plan import HostPlan, Plan
 
 RULE: Final = rule(__name__, Severity.WARNING, "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html")
 _VARIABLE: Final = "NCCL_IB_HCA"

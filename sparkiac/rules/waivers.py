@@ -6,15 +6,12 @@ warning: it would hide the next real finding.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from sparkiac.report import REMOVE, Edit, Finding, Path, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.resolve import Resolved
-    from sparkiac.rules.rule import Hit, Rule
+from sparkiac.resolve import Resolved
+from sparkiac.rules.rule import Hit, Rule
 
 _KINDS: Final = ("hosts", "deployments", "services")
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sparkiac.report import Loc, Mark
-
-if TYPE_CHECKING:
-    from sparkiac.report import Path
+from sparkiac.report import Loc, Mark, Path
 
 
 class Document(NamedTuple):

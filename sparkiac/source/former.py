@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.model.base import FORMER_HOSTS
-
-if TYPE_CHECKING:
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 HOSTS: Final = "hosts"
 ON: Final = FORMER_HOSTS

@@ -6,12 +6,10 @@ One pass for each pattern, in time linear in the text: each pattern is tried onl
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.model.base import SECRET_KEYS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FORMS: Final = {
     "Hugging Face token": r"hf_[A-Za-z0-9]{20,}",

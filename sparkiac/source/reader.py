@@ -7,15 +7,12 @@ sparkiac, `importers.yamlread` for files of other tools.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import yaml
 
-from sparkiac.report import Mark
+from sparkiac.report import Mark, Path
 from sparkiac.source.text import START
-
-if TYPE_CHECKING:
-    from sparkiac.report import Path
 
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 ERRORS: Final = (yaml.YAMLError, ValueError)

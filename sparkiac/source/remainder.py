@@ -6,18 +6,14 @@ entry needs, such as `defaults`, is not judged: any finding could follow from th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from sparkiac import source
-from sparkiac.report import Finding, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from sparkiac.report import Path
-    from sparkiac.source.document import Document
+from sparkiac.report import Finding, Path, Severity
+from sparkiac.source.document import Document
 
 M = TypeVar("M", bound=BaseModel)
 Span = tuple[tuple[int, int], tuple[int, int]]

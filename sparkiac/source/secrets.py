@@ -7,18 +7,15 @@ stage. The stars keep the columns; the length of a secret is visible in the find
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.model.forms import SECRET
+from sparkiac.report import Mark, Path
 from sparkiac.source.literals import can_be_real, is_named, is_option, literals
 from sparkiac.source.scalars import FALSE, NULL, TRUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.report import Mark, Path
 
 USE_REFERENCE: Final = (
     "write {secret: NAME}; `sparkiac secrets new INVENTORY` generates a value and stores it elsewhere; if this was a "

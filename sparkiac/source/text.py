@@ -7,13 +7,11 @@ systemd drops the whole line of a unit.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from sparkiac.report import Mark
 from sparkiac.report.characters import REFUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 START: Final = Mark(1, 1, 1, 2)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pydantic_core import ErrorDetails
 
 from sparkiac.model.forms import FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pydantic_core import ErrorDetails
-
-    from sparkiac.report import Path
+from sparkiac.report import Path
 
 TYPES: Final = {
     "string_type": "a text",

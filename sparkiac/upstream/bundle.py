@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from sparkiac.report.assets import directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Bundle(NamedTuple):

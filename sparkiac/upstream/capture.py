@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import runpy
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from sparkiac.catalog import interfaces
 from sparkiac.report.assets import directory
 from sparkiac.upstream import ssh
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _INSPECT: Final = ("image", "inspect", "--format", "{{json .RepoDigests}} {{json .Id}}")
 _RUN: Final = ("run", "--rm", "--interactive", "--pull=never", "--network=none", "--entrypoint=python3")

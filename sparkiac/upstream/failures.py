@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import httpx2
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TOO_MANY: Final = 429
 _RATE: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")

@@ -6,15 +6,13 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.model import forms
 from sparkiac.upstream import ssh
 from sparkiac.upstream.fetched import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sparkiac import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NAME: Final = "sparkiac"
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from sparkiac.upstream.errors import UpstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -9,16 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac.report.assets import directory
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    Event = Mapping[str, Any]
+Event = Mapping[str, Any]
 
 _PROGRAM: Final = "ansible-playbook"
 _TICK_S: Final = 0.2

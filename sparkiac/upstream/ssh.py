@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sparkiac.report.characters import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAILED: Final = 255
 """Exit code of ssh if there is no connection."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from threading import Event
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from sparkiac.report.characters import escaped_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from threading import Event
 
 _BLOCK: Final = 1 << 16
 _MAX_BYTES: Final = 1 << 24

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sparkiac.upstream import ssh
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class ToolError(Exception):

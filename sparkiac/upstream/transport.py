@@ -11,22 +11,18 @@ import hashlib
 import random
 import threading
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import httpx2
 
 from sparkiac import __version__
 from sparkiac.host.stage import redirects
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import FailureCodes, UpstreamError
 from sparkiac.upstream.failures import ResponseFailure, busy, explained
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sparkiac.upstream.errors import FailureCodes
 
 TRIES: Final = 5
 LONGEST_WAIT_S: Final = 60

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Literal, NamedTuple
 
 from sparkiac.write.errors import WouldOverwrite
-from sparkiac.write.manifest import MANIFEST, Stamp
+from sparkiac.write.manifest import MANIFEST, Owned, Stamp
 from sparkiac.write.tree import ancestors, carried
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from sparkiac.write.manifest import Owned
-
 
 Decision = Literal["kept", "changed", "removed", "carried"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from sparkiac.report.artifact import Artifact
 from sparkiac.write import manifest, tree
 from sparkiac.write.errors import UnsafeTarget
 from sparkiac.write.manifest import MANIFEST, Stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class GeneratedTree(NamedTuple):

@@ -10,13 +10,11 @@ import io
 import json
 import re
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from sparkiac.report.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 
 MANIFEST = ".sparkiac-manifest.json"
 MISSING = "missing"

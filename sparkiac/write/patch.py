@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import NamedTuple
 
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import manifest, tree
 from sparkiac.write.generated import GeneratedTree
 from sparkiac.write.paths import TargetPaths
 from sparkiac.write.preview import read_stable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from sparkiac.report.artifact import Artifact
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from sparkiac.write.errors import UnsafeTarget
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class TargetPaths(NamedTuple):

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
+from sparkiac.report.artifact import Artifact
 from sparkiac.write import manifest, tree
-from sparkiac.write.comparison import ExistingTree, TreeComparison, compare, unmanaged
+from sparkiac.write.comparison import Changes, ExistingTree, TreeComparison, compare, unmanaged
 from sparkiac.write.errors import Busy, WriteError
 from sparkiac.write.generated import GeneratedTree
 from sparkiac.write.manifest import Owned, Stamp
 from sparkiac.write.paths import TargetPaths
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from sparkiac.report.artifact import Artifact
-    from sparkiac.write.comparison import Changes
-    from sparkiac.write.tree import FileStatus
+from sparkiac.write.tree import FileStatus
 
 Result = TypeVar("Result")
 

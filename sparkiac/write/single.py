@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from sparkiac.write.errors import naming
 from sparkiac.write.scratch import exclusive, is_unique, unique
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NEW_MODE: Final = 0o644
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

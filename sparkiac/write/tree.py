@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from sparkiac.write.errors import UnsafeTarget
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CARRIED = ".ansible"
 """The directory that Ansible tools create where they run. sparkiac neither reads nor changes its content."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
+from sparkiac.catalog.library import Library
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known
 from sparkiac.commands.recipes import choice, filling
 from sparkiac.importers import naming
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.plan import Plan
-    from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.plan import Plan
+from sparkiac.resolve.catalogued import Catalogued
 
 _FIRST_PORT: Final = 8000
 

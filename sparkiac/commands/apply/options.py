@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _SHORT: Final = {
     "-b": "--become",

@@ -6,13 +6,10 @@ columns are only given for a range within one line.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.formats.findings import details
-from sparkiac.report import Severity
-
-if TYPE_CHECKING:
-    from sparkiac.report import Finding, Report
+from sparkiac.report import Finding, Report, Severity
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

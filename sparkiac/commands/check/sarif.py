@@ -8,17 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac import __version__
 from sparkiac.commands.rules import data as of_rules
 from sparkiac.formats.findings import details
-from sparkiac.report import Severity
-from sparkiac.rules.pages import pages
-
-if TYPE_CHECKING:
-    from sparkiac.report import Finding, Report
-    from sparkiac.rules.pages import Page
+from sparkiac.report import Finding, Report, Severity
+from sparkiac.rules.pages import Page, pages
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

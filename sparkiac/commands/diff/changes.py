@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.commands.apply.looks import FleetLook
 from sparkiac.commands.diff import restarts
+from sparkiac.commands.diff.side import Side
 from sparkiac.fleet.query import endpoint
-from sparkiac.plan import confinement, labels, memory_use
+from sparkiac.plan import Container, HostPlan, Plan, confinement, labels, memory_use
+from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import gib
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sparkiac.commands.apply.looks import FleetLook
-    from sparkiac.commands.diff.side import Side
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.memory_use import HostMemoryUse
-    from sparkiac.report import Finding
+from sparkiac.report import Finding
 
 _KINDS: Final = {"deployments": "deployment", "services": "service", "monitoring": "monitoring"}
 _NOT_PINNED: Final = "not pinned"

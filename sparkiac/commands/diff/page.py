@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from sparkiac.commands.apply.looks import HostLook
 from sparkiac.commands.apply.page import names, order
+from sparkiac.commands.diff.changes import FleetDiff, MemoryChange, PlacedUnit, ValueChange
 from sparkiac.formats.findings import data_of, headline
 from sparkiac.formats.terminal import counted
 from sparkiac.report.characters import escaped_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.commands.apply.looks import HostLook
-    from sparkiac.commands.diff.changes import FleetDiff, MemoryChange, PlacedUnit, ValueChange
 
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,52}\b")
 """A commit or a hash; text shows its beginning, JSON all of it."""

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from sparkiac.commands.apply import looks, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.commands.apply.looks import FleetLook
-    from sparkiac.commands.diff.side import Side
-    from sparkiac.report.artifact import Artifact
+from sparkiac.commands.apply.looks import FleetLook
+from sparkiac.commands.diff.side import Side
+from sparkiac.report.artifact import Artifact
 
 _GENERATION: Final = "etc/sparkiac/generation.json"
 _SECRETS: Final = "etc/sparkiac/secrets"

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import click
 
+from sparkiac.catalog.library import RecipeText
 from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, recipes_path
+from sparkiac.pipeline import InputFile
+from sparkiac.plan import Plan
+from sparkiac.report import Report
+from sparkiac.report.artifact import Artifact
 from sparkiac.report.characters import escaped_line
 
-if TYPE_CHECKING:
-    from sparkiac.catalog.library import RecipeText
-    from sparkiac.pipeline import InputFile
-    from sparkiac.plan import Plan
-    from sparkiac.report import Report
-    from sparkiac.report.artifact import Artifact
-
-    Files: TypeAlias = tuple[InputFile, InputFile | None]
-    """An inventory and its lock."""
+Files: TypeAlias = tuple[InputFile, InputFile | None]
+"""An inventory and its lock."""
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 

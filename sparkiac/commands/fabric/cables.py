@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import click
 
 from sparkiac.commands.fabric import draft
 from sparkiac.fleet.fabric import discovery, reading
-from sparkiac.fleet.query import HostFailure
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.fabric.reading import HostPorts
-    from sparkiac.fleet.query import SshEndpoint
-    from sparkiac.model.inventory import FabricLink
+from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.fabric.reading import HostPorts
+from sparkiac.fleet.query import HostFailure, SshEndpoint
+from sparkiac.model.inventory import FabricLink
 
 
 def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:

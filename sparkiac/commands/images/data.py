@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from sparkiac import catalog
 from sparkiac.commands.recipes import data as of_recipes
+from sparkiac.model.images import ImageFamily
 from sparkiac.resolve import catalogued
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.images import ImageFamily
-    from sparkiac.source import Source
+from sparkiac.source import Source
 
 
 def names() -> tuple[str, ...]:

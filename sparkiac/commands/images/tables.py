@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -11,13 +13,8 @@ from rich.text import Text
 from sparkiac.commands.recipes.page import built
 from sparkiac.formats.terminal import NARROW, bullets, grid, heading, stacked, value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import RenderableType
-
-    Data = dict[str, Any]
-    Parts = Iterator[RenderableType]
+Data = dict[str, Any]
+Parts = Iterator[RenderableType]
 
 _HEAD: Final = ("tag", "vLLM", "CUDA", "driver", "to know")
 _STYLES: Final = {

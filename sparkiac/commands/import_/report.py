@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from sparkiac.formats import findings
+from sparkiac.importers.draft import DraftEntry
 from sparkiac.importers.launch import grouped
-from sparkiac.report import Severity, characters
+from sparkiac.report import Report, Severity, characters
 from sparkiac.report.hints import OPEN_POINT
 from sparkiac.source.wording import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.importers.draft import DraftEntry
-    from sparkiac.report import Report
 
 _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
 """Kind of a note → its label."""

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Container, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from rich.text import Text
 
 from sparkiac import pipeline
+from sparkiac.catalog.library import RecipeText
 from sparkiac.commands.init import repository
+from sparkiac.commands.init.repository import FleetHost
 from sparkiac.commands.recipes import choice, data, filling
+from sparkiac.commands.recipes.filling import Filled
+from sparkiac.commands.recipes.own import OwnRecipes
 from sparkiac.commands.recipes.tables import weights
 from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import memory_use, verdict
+from sparkiac.model.catalog import Measurement
+from sparkiac.plan import Plan, memory_use, verdict
+from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib, span
 from sparkiac.resolve import catalogued
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
-    from sparkiac.catalog.library import RecipeText
-    from sparkiac.commands.init.repository import FleetHost
-    from sparkiac.commands.recipes.filling import Filled
-    from sparkiac.commands.recipes.own import OwnRecipes
-    from sparkiac.model.catalog import Measurement
-    from sparkiac.plan import Plan
-    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
-    from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.resolve.catalogued import Catalogued
 
 _HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
 _FOOT: Final = (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
 from sparkiac.commands import prompts
 from sparkiac.commands.init.repository import FleetHost
 from sparkiac.fleet.fabric.discovery import FoundLink
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ANOTHER: Final = "Another host, or empty to continue"
 _LINK: Final = "HOST=INTERFACE,DEVICE,ADDRESS/PREFIX"

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from sparkiac.formats import terminal
-from sparkiac.plan import labels, memory_use, verdict
-from sparkiac.plan.dependents import Program
+from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
+from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.labels import MemoryRow, RolloutWords
+from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib
 from sparkiac.report import hints
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import RenderableType
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.dependents import ConfigFile
-    from sparkiac.plan.labels import MemoryRow, RolloutWords
-    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 
 _FILLS: Final = {
     "weights": ("█", "blue"),

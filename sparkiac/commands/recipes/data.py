@@ -6,30 +6,23 @@ Unknown values are left out or null, never zero.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, get_args
+from collections.abc import Iterator
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel
 
 from sparkiac import catalog, engines
-from sparkiac.catalog.library import SHIPPED
-from sparkiac.engines import Member, words
-from sparkiac.memory.values import GIB, Unknown
-from sparkiac.model.catalog import UseCase
+from sparkiac.catalog.library import SHIPPED, Library
+from sparkiac.engines import Engine, Member, words
+from sparkiac.memory.sharing import Room
+from sparkiac.memory.values import GIB, Term, Unknown
+from sparkiac.model.catalog import CatalogEntry, UseCase
 from sparkiac.model.settings import Serving
 from sparkiac.plan import command
 from sparkiac.plan.image import image as known_image
 from sparkiac.resolve import catalogued, search
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic import BaseModel
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.engines import Engine
-    from sparkiac.memory.sharing import Room
-    from sparkiac.memory.values import Term
-    from sparkiac.model.catalog import CatalogEntry
-    from sparkiac.resolve.catalogued import Catalogued
-    from sparkiac.resolve.leaves import Leaves
+from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.resolve.leaves import Leaves
 
 USE_CASES: Final[tuple[str, ...]] = get_args(UseCase)
 ANY_MODEL: Final = "ORGANISATION/NAME"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.pipeline import InputFile
+from sparkiac.pipeline import InputFile
 
 _LOCK: Final = ".lock.yaml"
 _LEFT: Final = (

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from sparkiac.commands.recipes.tables import unknown, weights
 from sparkiac.formats.terminal import Verbatim, bullets, grid, heading, number, table, value
 from sparkiac.render import yamltext
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from rich.console import RenderableType
-
-    Data = dict[str, Any]
-    Parts = Iterator[RenderableType]
+Data = dict[str, Any]
+Parts = Iterator[RenderableType]
 
 _LISTS: Final[tuple[tuple[str, str, Callable[[Data], str]], ...]] = (
     ("corrections", "What differs from the source", lambda each: f"{each['what']}: {each['why']}"),

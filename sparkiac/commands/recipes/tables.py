@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from sparkiac import catalog
@@ -12,13 +15,7 @@ from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from rich.console import RenderableType
-    from rich.table import Table
-
-    Data = dict[str, Any]
+Data = dict[str, Any]
 
 _WIDE: Final = 100
 """Minimum width for the column of use cases."""

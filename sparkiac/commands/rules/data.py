@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac import catalog
+from sparkiac.report import Severity
 from sparkiac.rules import profiles
-from sparkiac.rules.pages import pages
-
-if TYPE_CHECKING:
-    from sparkiac.report import Severity
-    from sparkiac.rules.pages import Page
-    from sparkiac.rules.rule import Rule
+from sparkiac.rules.pages import Page, pages
+from sparkiac.rules.rule import Rule
 
 _LABEL: Final = re.compile(r"^((?:Bad|Good|The lock|One Spark|Two Sparks)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
 FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found in the lock, or by `sparkiac lock`"}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.formats.findings import titles
+from sparkiac.model.symptoms import Observation, Symptom, Threshold
 from sparkiac.rules.pages import pages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.symptoms import Observation, Symptom, Threshold
 
 _SEEN: Final = {
     "log": "the log of the server",

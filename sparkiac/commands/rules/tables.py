@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from sparkiac.formats.terminal import NARROW, grid, heading, stacked, table
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import RenderableType
-
-    Data = dict[str, Any]
+Data = dict[str, Any]
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
 

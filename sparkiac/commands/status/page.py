@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from sparkiac.commands.apply.page import duration
+from sparkiac.fleet.facts import Generations, Memory, Restart
+from sparkiac.fleet.status import HostStatus, Problem, UnitStatus
 from sparkiac.formats import terminal
 from sparkiac.formats.terminal import counted
 from sparkiac.memory.values import GIB
 from sparkiac.plan.numbers import gib
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
-    from rich.table import Table
-
-    from sparkiac.fleet.facts import Generations, Memory, Restart
-    from sparkiac.fleet.status import HostStatus, Problem, UnitStatus
 
 WIDE: Final = 110
 """From this width on, firmware and served names have their own columns."""

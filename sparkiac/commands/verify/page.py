@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from rich.console import RenderableType
 from rich.text import Text
 
+from sparkiac.fleet.verify import Verified
 from sparkiac.formats import terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import RenderableType
-
-    from sparkiac.fleet.verify import Verified
 
 _STATES: Final = {"ok": ("ok", "green"), "failed": ("FAIL", "bold red"), "skipped": ("skipped", "dim")}
 

@@ -11,15 +11,13 @@ or drafter given as a handle is downloaded at the start, which an offline contai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
 from sparkiac.engines.records import vllm
 from sparkiac.engines.tables import Option, known
 from sparkiac.engines.words import variables
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULTS: Final[Mapping[str, Any]] = vllm.DEFAULTS
 """The lowest layer of every such deployment: the server inside is vLLM, with its caches and its port."""

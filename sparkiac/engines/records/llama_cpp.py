@@ -10,16 +10,12 @@ fraction of the memory to plan with.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Metric, Part, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Request, Start
 from sparkiac.engines.words import written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.engines.engine import Member
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own port was 8080 and is 9931 since August 2026. Metrics are off unless asked for.

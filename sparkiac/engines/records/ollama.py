@@ -10,14 +10,12 @@ It is a service of its own and serves what its own store holds: no recipe and no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
 from sparkiac.engines.tables import Option, chosen, known
 from sparkiac.engines.words import variables
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PORT: Final = 11434
 """Port that it listens on inside the container."""

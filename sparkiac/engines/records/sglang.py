@@ -8,15 +8,11 @@ The API key can be an argument or be in a configuration file; the server shows a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Metric, Part, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Request, Start
 from sparkiac.engines.words import written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.engines.engine import Member
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own defaults are 127.0.0.1 and 30000. Metrics are off unless asked for.

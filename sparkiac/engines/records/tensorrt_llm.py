@@ -12,13 +12,11 @@ The server takes no API key. `free_gpu_memory_fraction` is of the memory that is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start
 from sparkiac.engines.words import written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own host is localhost.

@@ -6,14 +6,12 @@ needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Metric, Request, Start
 from sparkiac.engines.vllm_groups import GROUPS
 from sparkiac.engines.words import written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published

@@ -6,17 +6,14 @@ reads it. Nothing that vLLM takes is refused; what only the running server can j
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sparkiac.catalog.interfaces import Interface, OptionSpec
 from sparkiac.engines.vllm_check import names, objects, values, words
 from sparkiac.engines.vllm_check.fault import Fault
 from sparkiac.engines.words import written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 __all__ = ["Fault", "check", "check_words"]
 

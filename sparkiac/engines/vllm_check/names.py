@@ -5,12 +5,10 @@ vLLM's parser lets most of them through; the server ends later, after a minute o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.catalog.interfaces import Interface
+from sparkiac.catalog.interfaces import Interface
 
 
 class Registry(NamedTuple):

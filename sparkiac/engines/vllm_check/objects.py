@@ -7,17 +7,12 @@ enumerations have, anything is let through.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from sparkiac.catalog.interfaces import release
+from sparkiac.catalog.interfaces import Interface, KeySpec, release
 from sparkiac.engines.vllm_check import names
-from sparkiac.engines.vllm_check.fault import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.catalog.interfaces import Interface, KeySpec
-    from sparkiac.engines.vllm_check.fault import Kind
+from sparkiac.engines.vllm_check.fault import Fault, Kind
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
 _ITEMS: Final = {

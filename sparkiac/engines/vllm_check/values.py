@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.catalog.interfaces import OptionSpec
+from sparkiac.catalog.interfaces import OptionSpec
 
 _FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("kmgt")} | {
     letter: 1024 ** (place + 1) for place, letter in enumerate("KMGT")

@@ -9,16 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
+from sparkiac.catalog.interfaces import Interface, OptionSpec
 from sparkiac.engines.vllm_check.fault import Fault
 from sparkiac.engines.vllm_check.values import human
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.fleet.diagnosis import lines
+from sparkiac.fleet.diagnosis.lines import Log
 from sparkiac.fleet.query import endpoint
+from sparkiac.plan.values import HostPlan
 from sparkiac.upstream import journal, parallel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.fleet.diagnosis.lines import Log
-    from sparkiac.plan.values import HostPlan
 
 _STARTS: Final = 2
 """Starts that are read: a unit that restarts has its error in the one before the last."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from sparkiac.importers.redaction import redacted_line
 from sparkiac.report.characters import escaped_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MOST_BYTES: Final = 16 << 20
 """Of a longer log, the end is read."""

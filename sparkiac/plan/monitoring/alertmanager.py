@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sparkiac.model.monitoring import Alerts, Email, Telegram, Webhook
 from sparkiac.plan.monitoring.scraping import KEY_DIRECTORY
-
-if TYPE_CHECKING:
-    from sparkiac.model.monitoring import Alerts, Email, Telegram, Webhook
 
 _RECEIVER: Final = "everybody"
 _TEXT: Final = (

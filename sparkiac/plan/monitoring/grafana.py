@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from sparkiac.plan.monitoring import dashboards, panels
 from sparkiac.plan.monitoring.panels import DATASOURCE
 from sparkiac.plan.monitoring.prometheus import INTERVAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INSIDE: Final = "/etc/grafana/sparkiac"
 """Directory of the files in the container."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from sparkiac.plan import Plan
 from sparkiac.plan.health import is_probed
 from sparkiac.render.kubernetes import deployments, files, groups, network, notes, objects
 from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.plan import Plan
-    from sparkiac.report.artifact import Artifact
+from sparkiac.report.artifact import Artifact
 
 __all__ = ["KubernetesError", "Rendering", "render"]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sparkiac.render.kubernetes import objects, pods
-
-if TYPE_CHECKING:
-    from sparkiac.render.kubernetes.objects import Node
-    from sparkiac.render.kubernetes.pods import Files
+from sparkiac.render.kubernetes.objects import Node
+from sparkiac.render.kubernetes.pods import Files
 
 _PULL_S: Final = 600
 """Time for pulling the image, before Kubernetes reports the rollout as failed: its own default for all of it."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from sparkiac.plan.health import is_probed
 from sparkiac.render import jsontext
 from sparkiac.render.kubernetes import groups, objects, volumes
+from sparkiac.render.kubernetes.objects import Node
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.render.kubernetes.objects import Node
 
 _PROBE_DIRECTORY: Final = "probe"
 

@@ -9,18 +9,15 @@ node. Source: kubernetes-sigs/lws, leaderworkerset_types.go and pod_utils.go.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from sparkiac.plan import Container
 from sparkiac.render import compose, escape
 from sparkiac.render.kubernetes import objects, pods, volumes
 from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files, Process
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.plan import Container
 
 _LEADER: Final = "LWS_LEADER_ADDRESS"
 _NODE_NAME: Final = "NODE_NAME"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sparkiac.plan import Container, HostPlan, Published
 from sparkiac.render.kubernetes import objects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.plan import Container, HostPlan, Published
-    from sparkiac.render.kubernetes.objects import Node
+from sparkiac.render.kubernetes.objects import Node
 
 _LOOPBACK: Final = "127.0.0.1"
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound

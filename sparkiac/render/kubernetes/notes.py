@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from sparkiac.plan import unwritten
+from sparkiac.plan import Container, HostPlan, Plan, unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
+from sparkiac.render.kubernetes.objects import Node
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.render.kubernetes.objects import Node
 
 _ALWAYS: Final = (
     (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from sparkiac.plan import Container, HostPlan
 from sparkiac.render import yamltext
 from sparkiac.report.artifact import Artifact
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, HostPlan
 
 NAME: Final = "app.kubernetes.io/name"
 """Label that selects the pods of a deployment or service."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
+from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
 from sparkiac.render.kubernetes import objects, probes, volumes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sparkiac.plan import Container, HostPlan
-    from sparkiac.render.kubernetes.objects import Node
-    from sparkiac.report.artifact import Artifact
+from sparkiac.render.kubernetes.objects import Node
+from sparkiac.report.artifact import Artifact
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}

@@ -6,12 +6,10 @@ liveness probe. The readiness probe, which runs beside the liveness probe, reque
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sparkiac.plan import Container, Health
 from sparkiac.render.compose import RETRIES, START_INTERVAL_S
-
-if TYPE_CHECKING:
-    from sparkiac.plan import Container, Health
 
 _READY_PERIOD_S: Final = 5
 _READY_TIMEOUT_S: Final = 5

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.engines.engine import CACHE
+from sparkiac.plan import BindMount, Container
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import promise_file
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import playbooks
 from sparkiac.render.kubernetes import objects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.plan import BindMount, Container
 
 PROBE: Final = "sparkiac-probe"
 """The ConfigMap with the probe, which is the same for all pods."""

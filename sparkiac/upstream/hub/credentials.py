@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sparkiac.model import forms
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ENDPOINT: Final = "https://huggingface.co"
 """The default of HF_ENDPOINT."""

@@ -13,21 +13,16 @@ import io
 import re
 import tarfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sparkiac.model import forms
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.fetched import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
-from sparkiac.upstream.registry.client import INDEXES
-from sparkiac.upstream.registry.documents import ImageManifest, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.upstream.registry.client import RegistryClient
-    from sparkiac.upstream.registry.documents import Descriptor
-    from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.registry.client import INDEXES, RegistryClient
+from sparkiac.upstream.registry.documents import Descriptor, ImageManifest, read
+from sparkiac.upstream.registry.reference import ImageReference
 
 _TITLE: Final = "org.opencontainers.image.title"
 _ARCHIVE: Final = "tar+gzip"

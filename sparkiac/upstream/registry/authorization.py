@@ -12,7 +12,7 @@ import json
 import re
 import threading
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx2
@@ -20,13 +20,9 @@ import httpx2
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry.credentials import IDENTITY
-from sparkiac.upstream.transport import HttpRequest, is_loopback
-
-if TYPE_CHECKING:
-    from sparkiac.upstream.registry.credentials import Credentials, Login
-    from sparkiac.upstream.registry.reference import ImageReference
-    from sparkiac.upstream.transport import Transport
+from sparkiac.upstream.registry.credentials import IDENTITY, Credentials, Login
+from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.transport import HttpRequest, Transport, is_loopback
 
 _PART: Final = re.compile(r'(?<![A-Za-z_])(?:([A-Za-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([A-Za-z]+))')
 """A parameter with a quoted or bare value, or the name of a scheme (RFC 9110, 11.6.1)."""

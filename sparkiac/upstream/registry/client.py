@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from collections.abc import Callable
+from typing import Final, NamedTuple, Self
 
 import httpx2
 
@@ -11,15 +12,10 @@ from sparkiac.report.hints import closest
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry.authorization import Authorization, denied
+from sparkiac.upstream.registry.credentials import Credentials
 from sparkiac.upstream.registry.documents import TagList, read
-from sparkiac.upstream.transport import HttpRequest, HttpTimeouts, NoTlsError, Transport
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.upstream.registry.credentials import Credentials
-    from sparkiac.upstream.registry.reference import ImageReference
-    from sparkiac.upstream.transport import HttpResponse
+from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.transport import HttpRequest, HttpResponse, HttpTimeouts, NoTlsError, Transport
 
 INDEXES: Final = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}

@@ -9,18 +9,14 @@ import re
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry.reference import HUB_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.registry.reference import HUB_NAMES, ImageReference
 
 IDENTITY: Final = "<token>"
 """User name that marks the secret as an identity token, which is exchanged for a short-lived token."""

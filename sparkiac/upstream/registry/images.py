@@ -10,7 +10,8 @@ inherited from the Ubuntu base image, which then names itself in `org.opencontai
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -18,16 +19,16 @@ from sparkiac import engines
 from sparkiac.model.lock import LockedImage
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry.client import INDEXES
-from sparkiac.upstream.registry.documents import ContainerDefaults, ImageConfiguration, ImageIndex, ImageManifest, read
-from sparkiac.upstream.registry.reference import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.upstream.registry.client import ManifestContent, RegistryClient
-    from sparkiac.upstream.registry.documents import Descriptor
-    from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.registry.client import INDEXES, ManifestContent, RegistryClient
+from sparkiac.upstream.registry.documents import (
+    ContainerDefaults,
+    Descriptor,
+    ImageConfiguration,
+    ImageIndex,
+    ImageManifest,
+    read,
+)
+from sparkiac.upstream.registry.reference import ImageReference, parse
 
 _CONFIGURATIONS: Final = frozenset(
     {"application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"}

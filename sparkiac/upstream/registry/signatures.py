@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
-from sparkiac.upstream.registry.client import MANIFEST_MAX_BYTES
-from sparkiac.upstream.registry.documents import ImageIndex, read
-from sparkiac.upstream.registry.reference import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.upstream.registry.client import RegistryClient
-    from sparkiac.upstream.registry.documents import Descriptor
-    from sparkiac.upstream.registry.reference import ImageReference
+from sparkiac.upstream.registry.client import MANIFEST_MAX_BYTES, RegistryClient
+from sparkiac.upstream.registry.documents import Descriptor, ImageIndex, read
+from sparkiac.upstream.registry.reference import ImageReference, parse
 
 _TIMEOUT_S: Final = 200
 """cosign has a timeout of three minutes itself (`cosign verify --timeout`)."""
