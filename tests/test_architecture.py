@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from sparkiac.report import assets
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 PACKAGE: Final = ROOT / "sparkiac"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
@@ -200,6 +201,25 @@ def test_a_command_is_small_and_there_is_one_for_each_file() -> None:
             kind for kind, _ in decorated if kind.endswith((".command", ".group")) and not kind.startswith("click.")
         }
         assert below == ({f"{command}.command"} if ("click.group", command) in decorated else set())
+
+
+def test_no_modules_import_each_other() -> None:
+    """An import for types alone counts, and so does one in a function."""
+    known = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+    graph = {module: set(needed(module, path, known)) - {module} for module, path in known.items()}
+    TopologicalSorter(graph).prepare()
+
+
+def needed(module: str, path: Path, known: Container[str]) -> Iterator[str]:
+    """Yield the modules of the package that a module imports."""
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            above = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            names = [f"{above}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else above for name in names if name in known or above in known)
 
 
 def test_the_import_contracts_are_kept() -> None:

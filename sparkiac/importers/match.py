@@ -22,6 +22,9 @@ from sparkiac.resolve.leaves import Leaves, constant
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
 _REMOVED_IF_UNSET: Final = frozenset({"set", "env", "speculative"})
 """If a recipe sets one of these and the launch does not, the draft removes the recipe's value."""
+_HOME_VARIABLES: Final = frozenset({"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"})
+_MOVED_KEYS: Final = frozenset({"set", "env", "speculative"})
+"""Keys whose paths change with the mount of the model store."""
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
@@ -149,7 +152,7 @@ def _differences(entry: _RecipeMatch, server: ServerLaunch) -> tuple[dict[Path, 
         own["model",] = model
     if server.served:
         own["served_names",] = server.served
-    notes = mounts.use_recipe_store(server, entry.leaves, own)
+    notes = _use_recipe_store(server, entry.leaves, own)
     _keep_recipe_values(entry, server, own, notes)
     found = {path: value for path, value in own.items() if not _is_equivalent(path, value, entry.leaves)}
     if own.get(("served_names",)) == _default_served(entry, found):
@@ -249,3 +252,41 @@ def _ignores_case(option: str) -> bool:
     """Return whether vLLM accepts the value of an option in any letter case."""
     registry = names.OF_OPTION.get(f"--{option.replace('_', '-')}")
     return registry is not None and not registry.exact
+
+
+def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
+    """Use the recipe's mount of the model store and adapt the launch's paths to it."""
+    held = {path: leaf[0] for path, leaf in leaves.items()}
+    own_stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
+    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in _HOME_VARIABLES}
+    store = server.store
+    if store is not None and not own_stores and (server.path is None or mounts.is_used(own, store.target, server.path)):
+        own["container", "mounts", store.target] = {"source": "model_store"}
+        return []
+    notes: list[Note] = []
+    if store is not None and own_stores and (store.target not in own_stores or server.path is not None):
+        why = f"the recipe mounts the model store at {own_stores[0]}"
+        notes.append(corrected(store.line, f"-v {store.what}:{store.target}", why))
+    if store is not None and own_stores and store.target not in own_stores:
+        notes += _move(server, own, own_stores[0])
+    for path in homes:
+        if path in held:
+            own[path] = held[path]
+        else:
+            own.pop(path, None)
+    return notes
+
+
+def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[Note]:
+    """Adapt the paths in options and variables to the new mount of the model store."""
+    assert server.store is not None, "a store"  # noqa: S101
+    for path, value in tuple(own.items()):
+        if path[0] not in _MOVED_KEYS and path[:2] != ("container", "prelude"):
+            continue
+        own[path] = mounts.with_moved_paths(value, server.launch, server.store.target, target)
+        if own[path] != value and path[-1] not in _HOME_VARIABLES:
+            yield corrected(*server.source(path), f"its path changes with the mount to {target}")
+
+
+def _is_store(path: Path, value: object) -> bool:
+    return path[:2] == ("container", "mounts") and isinstance(value, dict) and value.get("source") == "model_store"

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.importers.launch import Launch, Volume
-    from sparkiac.importers.server import ServerLaunch
     from sparkiac.report import Path
-    from sparkiac.resolve.leaves import Leaves
 
 _HUB: Final = re.compile(r"(/[^/]+)*/\.cache/huggingface(/hub)?")
 _COMPILE_CACHES: Final = re.compile(
@@ -32,8 +30,6 @@ _WITH_PATHS: Final = frozenset({"set", "speculative"})
 """Keys whose values can contain paths that the server reads."""
 _LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
 _FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
-_HOME_VARIABLES: Final = frozenset({"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"})
-_MOVED_KEYS: Final = frozenset({"set", "env", "speculative"})
 
 
 class StoreMount(NamedTuple):
@@ -147,41 +143,3 @@ def _leaf(volume: Volume, notes: list[Note], *, needed: bool) -> tuple[Path, Any
     else:
         return ("container", "mounts", volume.target), {"source": volume.source, "read_only": volume.read_only}
     return None
-
-
-def use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
-    """Use the recipe's mount of the model store and adapt the launch's paths to it."""
-    held = {path: leaf[0] for path, leaf in leaves.items()}
-    mounts = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
-    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in _HOME_VARIABLES}
-    store = server.store
-    if store is not None and not mounts and (server.path is None or is_used(own, store.target, server.path)):
-        own["container", "mounts", store.target] = {"source": "model_store"}
-        return []
-    notes: list[Note] = []
-    if store is not None and mounts and (store.target not in mounts or server.path is not None):
-        why = f"the recipe mounts the model store at {mounts[0]}"
-        notes.append(corrected(store.line, f"-v {store.what}:{store.target}", why))
-    if store is not None and mounts and store.target not in mounts:
-        notes += _move(server, own, mounts[0])
-    for path in homes:
-        if path in held:
-            own[path] = held[path]
-        else:
-            own.pop(path, None)
-    return notes
-
-
-def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[Note]:
-    """Adapt the paths in options and variables to the new mount of the model store."""
-    assert server.store is not None, "a store"  # noqa: S101
-    for path, value in tuple(own.items()):
-        if path[0] not in _MOVED_KEYS and path[:2] != ("container", "prelude"):
-            continue
-        own[path] = with_moved_paths(value, server.launch, server.store.target, target)
-        if own[path] != value and path[-1] not in _HOME_VARIABLES:
-            yield corrected(*server.source(path), f"its path changes with the mount to {target}")
-
-
-def _is_store(path: Path, value: object) -> bool:
-    return path[:2] == ("container", "mounts") and isinstance(value, dict) and value.get("source") == "model_store"
