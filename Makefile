@@ -64,7 +64,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --python-version 3.10 sparkiac/host # the oldest Python of a host (docs/adr/0019)
+	$(BIN)/mypy --python-version 3.10 sparkiac/host # the oldest Python of a host (docs/adr/0024)
 	$(BIN)/lint-imports
 
 # Tests start `sparkiac` a thousand times, each of which would compile the package.

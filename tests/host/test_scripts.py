@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 10)
-"""The oldest Python of a supported host: docs/adr/0019."""
+"""The oldest Python of a supported host: docs/adr/0024."""
 PACKAGE = ROOT / "sparkiac/host"
 MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 NOT_INSTALLED = ("build", "sent")
