@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac import catalog, engines
-from sparkiac.catalog.library import Library
+from sparkiac.catalog import library
+from sparkiac.catalog.library import Library, RecipeText
 from sparkiac.model import forms
 from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
 from sparkiac.report import Finding, Loc, Path, Severity
@@ -29,9 +30,7 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
             yield _unknown("platform", platform, platforms, document.at_value(path))
         yield from _images(document, name, host, hosts)
-    for recipe in library.recipes.values():
-        if recipe.value is not None:
-            yield from _engine(recipe.value.engine, recipe.document.at_value(("engine",)))
+    yield from _engines(library)
     yield from _same_machine(document, hosts)
     yield from _retired(document, hosts)
     for name, deployment in deployments.items():
@@ -45,6 +44,18 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
             line = document.at_key(("deployments", name)).mark.line
             message = f"{name!r} is also a deployment (line {line}); both would get the unit sparkiac-{name}"
             yield error(TWICE, message, document.at_key(("services", name)), "rename one of them")
+
+
+def read_recipes(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
+    """Return the library with the recipes of the user's files, and the findings about the files."""
+    found, findings = library.read(files)
+    return found, (*findings, *_engines(found))
+
+
+def _engines(found: Library) -> Iterator[Finding]:
+    for recipe in found.recipes.values():
+        if recipe.value is not None:
+            yield from _engine(recipe.value.engine, recipe.document.at_value(("engine",)))
 
 
 def _monitoring(document: Document, known: Entries) -> Iterator[Finding]:

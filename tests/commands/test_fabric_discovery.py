@@ -23,7 +23,7 @@ SSH = """\
 # Stands in for ssh: the program reads the files of the host with the address and calls its `ip` and `ping`.
 while [ "$1" != -- ]; do shift; done
 PATH="{root}/$2/bin:$PATH"
-sed 's|root = Path("/")|root = Path("{root}/'"$2"'")|' | exec sh -c "$3"
+sed 's|root = Path(\\\\"/\\\\")|root = Path(\\\\"{root}/'"$2"'\\\\")|' | exec sh -c "$3"
 """
 IP = """\
 #!/bin/sh

@@ -179,14 +179,15 @@ def _folder(inventory: Path, name: str) -> Path:
 
 def _faults(inventory: Path, own: InputFile, new: Iterable[FetchedSource], kept: Iterable[str]) -> tuple[Finding, ...]:
     """Return the findings about all recipes as they would be."""
-    from sparkiac.catalog import library
+    from sparkiac.catalog.library import RecipeText
+    from sparkiac.resolve import references
 
     texts = [*own.recipes, *(file for name in kept for file in own.fetched[name])]
     for each in new:
         for path, raw in each.files.items():
             parts = tuple(path.removesuffix(".yaml").split("/"))
-            texts.append(library.RecipeText(str(_folder(inventory, each.name) / path), parts, raw))
-    return library.read(texts)[1]
+            texts.append(RecipeText(str(_folder(inventory, each.name) / path), parts, raw))
+    return references.read_recipes(texts)[1]
 
 
 def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> str:

@@ -37,10 +37,10 @@ def below(directory: Path) -> OwnRecipes:
 
 
 def _read(files: tuple[RecipeText, ...]) -> OwnRecipes:
-    from sparkiac.catalog import library
     from sparkiac.report import Report
+    from sparkiac.resolve import references
 
-    found, findings = library.read(files)
+    found, findings = references.read_recipes(files)
     if findings:
         show(Report.of(findings), "text")
         raise click.exceptions.Exit(Exit.BAD_INPUT)

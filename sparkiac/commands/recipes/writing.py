@@ -84,10 +84,11 @@ def _of_deployment(name: str, inventory: Path) -> str:
 
 def _valid(name: str, path: Path, text: str) -> bool:
     """Check the text as a recipe file, and print its errors."""
-    from sparkiac.catalog import library
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.report import Report
+    from sparkiac.resolve import references
 
-    _, findings = library.read([library.RecipeText(str(path), tuple(name.split("/")), text.encode())])
+    _, findings = references.read_recipes([RecipeText(str(path), tuple(name.split("/")), text.encode())])
     if findings:
         show(Report.of(findings), "text")
         click.echo(f"{path}: nothing was written", err=True)
