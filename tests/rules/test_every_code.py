@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Finding
 
 PACKAGE = ROOT / "sparkiac"
+HOST = PACKAGE / "host"
 CODE = re.compile(r"(?:[A-Z]{3}|MN)[0-9]{3}")
 WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 """What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
@@ -43,8 +44,8 @@ HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 
 def sources() -> list[Path]:
-    """Return all modules but those that hold the pages."""
-    return [path for path in PACKAGE.rglob("*.py") if path.parent.name != "others"]
+    """Return all modules but those that hold the pages, and the programs of hosts."""
+    return [path for path in PACKAGE.rglob("*.py") if path.parent.name != "others" and HOST not in path.parents]
 
 
 def text(node: ast.AST) -> str:
@@ -79,9 +80,9 @@ def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> Non
 
 
 def test_the_preflight_names_the_codes_that_have_its_pages_and_no_other() -> None:
-    """Its scripts and the playbooks say them beside what they found."""
-    parts = [path for name in ("preflight*", "*.yml") for path in (ROOT / "playbooks").rglob(name)]
-    texts = [re.sub("# noqa: .*", "", path.read_text()) for path in parts if path.is_file()]
+    """Its modules and the playbooks say them beside what they found."""
+    parts = [*(HOST / "preflight").rglob("*.py"), *(ROOT / "playbooks").rglob("*.yml")]
+    texts = [re.sub("# noqa: .*", "", path.read_text()) for path in parts]
     assert {code for text in texts for code in HOST_CODE.findall(text)} == ON_HOSTS
     assert {code for code, phase in CODES if phase == "preflight"} > ON_HOSTS
 
