@@ -109,7 +109,7 @@ def test_an_image_without_forward_compatibility(check: Check, machine: Make) -> 
 
 
 def test_modeset_warns_under_its_code(check: Check, machine: Make) -> None:
-    """Other parameters have no page."""
+    """(MEM009) Other parameters have no page."""
     files = {"sys/module/nvidia_drm/parameters/modeset": "N\n", "sys/module/kvm/parameters/x": "1\n"}
     wanted = {"nvidia-drm.modeset": "Y", "kvm.x": "1"}
     assert check(machine(**files), kernel_parameters=wanted) == [("MEM009", "warn", "N"), ("", "ok", "1")]

@@ -26,7 +26,7 @@ TIMEOUT_S = 20
 RESPONSE_BYTES = 1 << 16
 GOOD = range(200, 300)
 IMPLICIT_TLS_PORT = 465
-BOT_TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
+BOT_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]+")
 ADDRESS = re.compile(r"https?://[!-~]+")
 NEVER = "0001-01-01T00:00:00Z"
 """End of an alert that has not ended, as Alertmanager writes it."""
