@@ -9,6 +9,8 @@ import sys
 def main() -> None:
     """Run the command line. A mistake of the user gives a message; only a defect of sparkiac gives a traceback."""
     try:
+        # Python ignores an interrupt in callbacks of its import system.
+        sys.unraisablehook = _unraisable
         import signal  # noqa: PLC0415  its import takes a millisecond, in which an interrupt can come
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background of a script it is ignored
@@ -18,6 +20,12 @@ def main() -> None:
     from sparkiac.console import finish, run  # noqa: PLC0415  an interrupt ends the process from here on
 
     finish(lambda: run(sys.argv[1:]))
+
+
+def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    if ignored.exc_type is KeyboardInterrupt:
+        os._exit(130)
+    sys.__unraisablehook__(ignored)
 
 
 if __name__ == "__main__":

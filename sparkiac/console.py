@@ -66,7 +66,7 @@ def finish(command: Callable[[], int]) -> NoReturn:
 def interruptible() -> Iterator[None]:
     """Let an interrupt raise KeyboardInterrupt, so that commands clean up; before and afterwards it ends at once.
 
-    Libraries turn KeyboardInterrupt into other exceptions, and Python ignores it in callbacks of its import system.
+    Libraries turn KeyboardInterrupt into other exceptions.
     """
     former, came = signal.getsignal(signal.SIGINT), False
 
@@ -75,7 +75,6 @@ def interruptible() -> Iterator[None]:
         came = True
         raise KeyboardInterrupt
 
-    sys.unraisablehook = lambda ignored: os._exit(Exit.INTERRUPTED) if came else sys.__unraisablehook__(ignored)
     try:
         if former is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, interrupt)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 STARTED: Final = "import sparkiac.__main__, sys; print(flush=True); sparkiac.__main__.main()"
 """When this program prints its first line, Python itself has started, and no traceback can be Python's own."""
+NOT_BEGUN: Final = 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nKeyboardInterrupt\n'
+"""Errors if it is interrupted between its first line and `main`, which a busy machine may enter late."""
 TRIES: Final = 12
 LONGEST_S: Final = 0.6
 
@@ -53,12 +55,13 @@ def test_an_interrupt_shows_no_traceback(tmp_path: Path, words: tuple[str, ...])
     with socket.create_server(("127.0.0.1", 0)) as silent:  # a model hub that never answers: `lock` waits for it
         env = os.environ | {"HF_ENDPOINT": f"https://127.0.0.1:{silent.getsockname()[1]}"}
         ended = [interrupted(words, tmp_path, env, moments.uniform(0.02, LONGEST_S)) for _ in range(TRIES)]
+    ended = [each for each in ended if each[1] != NOT_BEGUN]
     assert [errors for _, errors in ended if "Traceback" in errors] == []
     assert {code for code, _ in ended} <= {130, 0}, "130 unless the command had ended"
     assert 130 in {code for code, _ in ended}
 
 
-@pytest.mark.parametrize("line", [3, 10, 25, 40, 55, 61, 80, 200, 1_000, 10_000])
+@pytest.mark.parametrize("line", [3, 10, 25, 40, 55, 61, *range(80, 86), 200, 1_000, 10_000])
 def test_an_interrupt_in_one_of_the_first_lines_shows_no_traceback(line: int) -> None:
     done = subprocess.run([sys.executable, "-c", LINES, str(line)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "")
