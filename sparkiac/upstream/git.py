@@ -26,8 +26,10 @@ _HINTS: Final = {
     "couldn't find remote ref HEAD": "the repository is empty, or the address is not that of a Git repository",
     "couldn't find remote ref": "revision must be a branch, a tag, or all 40 digits of a commit",
     "not our ref": "the repository has no such commit",
-    "certificate verification failed": "if the server has a private certificate authority, name it in GIT_SSL_CAINFO",
-    "certificate problem": "if the server has a private certificate authority, name it in GIT_SSL_CAINFO",
+    **dict.fromkeys(
+        ("certificate verification failed", "server verification failed", "certificate problem"),
+        "if the server has a private certificate authority, name it in GIT_SSL_CAINFO",
+    ),
     "could not read Username": "the repository does not exist, or git needs a credential helper for it",
     "Authentication failed": "the login of git's credential helper or configuration is wrong",
     'Protocol "http" not supported': "the server redirects to an address without TLS",
