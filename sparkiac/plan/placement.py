@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService
@@ -15,7 +15,7 @@ from sparkiac.plan.topology import NETWORK
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.catalog.library import Library
     from sparkiac.model.inventory import Inventory
@@ -91,21 +91,12 @@ def place_all(written: Inventory, fleet: ResolvedFleet, leaves: Leaves, pinned: 
     watched = monitoring.watch(written, fleet, leaves, images=pinned.images, placed=containers)
     for name, monitors in watched.containers.items():
         containers[name] += monitors
+    in_order = {name: tuple(sorted(found, key=attrgetter("name"))) for name, found in containers.items()}
     hosts = (
-        (name, values, containers[name], programs[name], config_files[name]) for name, values in fleet.hosts.items()
+        PlacedHost(name, fleet.hosts[name], in_order[name], tuple(programs[name]), tuple(config_files[name]))
+        for name in sorted(fleet.hosts)
     )
-    return Placed(tuple(_host(*each) for each in sorted(hosts, key=itemgetter(0))), watched.unreachable)
-
-
-def _host(
-    name: str,
-    values: ResolvedHost,
-    containers: Iterable[Container],
-    programs: Iterable[Program],
-    config_files: Iterable[ConfigFile],
-) -> PlacedHost:
-    in_order = sorted(containers, key=attrgetter("name"))
-    return PlacedHost(name, values, tuple(in_order), tuple(programs), tuple(config_files))
+    return Placed(tuple(hosts), watched.unreachable)
 
 
 def _deployments(

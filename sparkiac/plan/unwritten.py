@@ -23,7 +23,7 @@ def refuses(target: str, key: str) -> bool:
 def notes(container: Container, target: str) -> Iterator[tuple[str, str]]:
     """Yield key and reason for each setting other than the engine's default that a target does not get."""
     own, server = container.confinement, container.server
-    defaults = engines.named(server.engine or "").defaults
+    defaults = engines.named(server.engine).defaults
     changed = {"ipc": "host"} if target == "eugr" else {}  # what its containers have anyway
     stated = ResolvedContainerSettings.model_validate(defaults["container"] | changed)
     usual = confinement(stated, gpu=own.gpu, devices=own.devices)

@@ -53,8 +53,13 @@ def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the vLLM deployments on such hosts; for a group, its leader."""
-    found = ((host, each) for host, each in models(plan) if each.server.leads)
-    return ((host, each) for host, each in found if engines.named(each.server.engine).interfaces)
+    return vllm_leaders(models(plan))
+
+
+def vllm_leaders(found: Iterable[tuple[HostPlan, Container]]) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the containers that run vLLM; for a group only its leader."""
+    leaders = ((host, each) for host, each in found if each.server.leads)
+    return ((host, each) for host, each in leaders if engines.named(each.server.engine).interfaces)
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:

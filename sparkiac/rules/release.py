@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.interfaces import Interface
 from sparkiac.engines import vllm_check
@@ -18,6 +17,7 @@ from sparkiac.engines.vllm_check import Fault
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.report.hints import ranges
+from sparkiac.rules.deployments import vllm_leaders
 from sparkiac.rules.rule import Hit, hit
 
 SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings, vllm/envs.py",)
@@ -84,8 +84,7 @@ def compared_release(container: Container) -> Release:
 
 def servers(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the containers that run vLLM; for a group only its leader."""
-    found = ((host, each) for host, each in plan.containers if each.server.leads)
-    return ((host, each) for host, each in found if engines.named(each.server.engine).interfaces)
+    return vllm_leaders(plan.containers)
 
 
 class ServerFault(NamedTuple):

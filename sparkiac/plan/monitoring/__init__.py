@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sparkiac.model.monitoring import Alerts, Grafana, Prometheus
     from sparkiac.model.resolved import ResolvedExporters, ResolvedFleet, ResolvedHost, ResolvedMonitoringContainer
     from sparkiac.plan.builds import Images
-    from sparkiac.plan.image import Image
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.topology import Route
     from sparkiac.report import Path
@@ -66,8 +65,31 @@ class _Site(NamedTuple):
 
     def container(self, on: str, path: Path, values: ResolvedMonitoringContainer, own: _Own) -> Container:
         """Return a container on a host; `path` is below that of the monitoring in the inventory."""
-        found = _container(path, values, own, self.hosts[on], self.images.find(values.image, host=on))
-        return found._replace(memory_source=memory_source(self.leaves, (BASE, *path)))
+        name, host = KINDS[path], self.hosts[on]
+        address = bind_address(host, values.bind)
+        url = f"http://{_LOOPBACK if address == _EVERY else address}:{values.port}{values.health}"
+        data = f"/var/lib/sparkiac/{name}" if values.data else None
+        kept = (BindMount(data, values.data, read_only=False),) if data and values.data else ()
+        env = {key: str(value) for key, value in values.env.items()} | dict(own.env)
+        return Container(
+            kind="service",
+            name=name,
+            description=_title(name),
+            path=(BASE, *path),
+            image=self.images.find(values.image, host=on),
+            command=ContainerCommand(own.words, dict(sorted(env.items()))),
+            network=ContainerNetwork(listen=(address, values.port), host=True),
+            confinement=Confinement(
+                read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user
+            ),
+            storage=Storage(mounts=tuple(sorted((*own.mounts, *kept), key=lambda each: each.target)), data=data),
+            checks=Checks(None if values.healthcheck == () else http_check(url), values.health),
+            timeouts=values.timeouts,
+            secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
+            memory_bytes=stated_bytes(values.memory_gib),
+            memory_source=memory_source(self.leaves, (BASE, *path)),
+            documents=own.documents,
+        )
 
 
 def watch(
@@ -190,33 +212,6 @@ def _configured(
     directory = f"/etc/sparkiac/{name}/config"
     documents = tuple(each._replace(file=f"{directory[1:]}/{each.file}") for each in files)
     return _Own(words, mounts=(BindMount(directory, inside, read_only=True),), documents=documents, secrets=secrets)
-
-
-def _container(
-    path: Path, values: ResolvedMonitoringContainer, own: _Own, host: ResolvedHost, image: Image
-) -> Container:
-    name = KINDS[path]
-    address = bind_address(host, values.bind)
-    url = f"http://{_LOOPBACK if address == _EVERY else address}:{values.port}{values.health}"
-    data = f"/var/lib/sparkiac/{name}" if values.data else None
-    kept = (BindMount(data, values.data, read_only=False),) if data and values.data else ()
-    env = {key: str(value) for key, value in values.env.items()} | dict(own.env)
-    return Container(
-        kind="service",
-        name=name,
-        description=_title(name),
-        path=(BASE, *path),
-        image=image,
-        command=ContainerCommand(own.words, dict(sorted(env.items()))),
-        network=ContainerNetwork(listen=(address, values.port), host=True),
-        confinement=Confinement(read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user),
-        storage=Storage(mounts=tuple(sorted((*own.mounts, *kept), key=lambda each: each.target)), data=data),
-        checks=Checks(None if values.healthcheck == () else http_check(url), values.health),
-        timeouts=values.timeouts,
-        secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
-        memory_bytes=stated_bytes(values.memory_gib),
-        documents=own.documents,
-    )
 
 
 def _title(kind: str) -> str:
