@@ -32,7 +32,7 @@ _HINTS: Final = {
     ),
     "could not read Username": "the repository does not exist, or git needs a credential helper for it",
     "Authentication failed": "the login of git's credential helper or configuration is wrong",
-    'Protocol "http" not supported': "the server redirects to an address without TLS",
+    'Protocol "http"': "the server redirects to an address without TLS",
 }
 """Part of a message of git or its TLS libraries → what it means here."""
 _REPOSITORY_VARIABLES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})

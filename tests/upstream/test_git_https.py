@@ -87,7 +87,7 @@ def test_git_s_own_configuration_names_the_authority(
         ("team.git", "nowhere", "couldn't find remote ref nowhere; revision must be a branch, a tag, or all 40 digits"),
         ("empty.git", "HEAD", "couldn't find remote ref HEAD; the repository is empty"),
         ("other.git", "HEAD", "repository 'BASE/other.git/' not found"),
-        ("elsewhere/team.git", "HEAD", 'Protocol "http" not supported'),
+        ("elsewhere/team.git", "HEAD", "; the server redirects to an address without TLS"),
         ("private/team.git", "HEAD", "the repository does not exist, or git needs a credential helper for it"),
     ],
 )

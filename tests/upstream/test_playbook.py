@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,9 +85,13 @@ def test_events_are_the_same_in_every_release(release: str, tmp_path: Path, monk
 
 
 def bin_of(release: str) -> Path:
-    """Return the programs of an Ansible release; sparkiac's own is 2.19."""
+    """Return the programs of an Ansible release: those beside this Python, if it is theirs."""
     own = Path(sys.executable).parent
-    return own if release == "2.19" else pythons.environment("3.12", f"ansible-core=={release}.*")
+    return (
+        own
+        if metadata.version("ansible-core").startswith(f"{release}.")
+        else pythons.environment("3.12", f"ansible-core=={release}.*")
+    )
 
 
 def test_an_event_that_arrives_in_parts_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

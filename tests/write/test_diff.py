@@ -99,7 +99,7 @@ def test_git_applies_it(target: Path) -> None:
     applied, expected = target.with_name("applied"), target.with_name("expected")
     put(old, applied)
     put(new, expected)
-    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=applied, check=True)
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=applied, check=True, umask=0o022)
     trees = [snapshot(tree) or {} for tree in (applied, expected)]
     for tree in trees:
         del tree[MANIFEST]
