@@ -26,12 +26,12 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     be read or written.
     """
     from sparkiac.commands import editing
+    from sparkiac.fix.edits import entry_names, without_deployment
     from sparkiac.fix.nodes import CannotEdit
-    from sparkiac.fix.units import names, without_deployment
 
     files, _, report = planned(inventory, output_format)
     former = files[0].raw.decode()
-    known("deployment", deployment, names(former, "deployments"))
+    known("deployment", deployment, entry_names(former, "deployments"))
     try:
         text = without_deployment(former, deployment)
     except CannotEdit as reason:

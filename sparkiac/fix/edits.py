@@ -1,13 +1,24 @@
-"""Applies one fix to the text of an inventory, changing only the lines of the fix."""
+"""Changes the text of an inventory: applies a fix, adds or removes an entry, writes links. Other lines stay as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import mutable, read, require_data
-from sparkiac.fix.placing import put
+from sparkiac.fix.nodes import (
+    CannotEdit,
+    YamlNode,
+    column,
+    find,
+    line_end,
+    line_start,
+    mutable,
+    read,
+    require_data,
+    with_lines,
+)
+from sparkiac.fix.placing import flow, into_brackets, put, step
 from sparkiac.report import REMOVE, Edit, Path, Removal
 
 
@@ -46,3 +57,98 @@ def _remove(data: Any, paths: Sequence[Path]) -> None:  # noqa: ANN401
             del holder[part]
             if holder:
                 break
+
+
+Values = Mapping[str, Any]
+
+_KEY: Final = "deployments"
+
+
+def entry_names(text: str, *kinds: str) -> list[str]:
+    """Return the entry_names of an inventory's entries of these kinds, such as `deployments`, sorted."""
+    _, root = read(text)
+    return sorted(str(name) for kind in kinds if kind in root.children for name in root.children[kind].children)
+
+
+def with_entry(text: str, kind: str, name: str, values: Values) -> str:
+    """Return the text with one more entry of a kind, such as `deployments`, below the others. Raises CannotEdit."""
+    data, root = read(text)
+    node, width = root.children.get(kind), step(text, root)
+    if node is None:
+        new = with_lines(text, len(text), [f"{kind}:", *_lines(name, values, width, width)])
+    elif node.style == "{":
+        new = into_brackets(text, node, f"{name}: {flow(values)}")
+    elif node.kind == "mapping":
+        new = with_lines(text, line_end(text, node.last), _lines(name, values, column(text, node), width))
+    else:
+        message = f"{kind} has no value"
+        raise CannotEdit(message)
+    wanted = mutable(data)
+    wanted.setdefault(kind, {})[name] = mutable(values)
+    return require_data(new, wanted)
+
+
+def without_deployment(text: str, name: str) -> str:
+    """Return the text without a deployment and the comments in its lines. Raises CannotEdit."""
+    data, root = read(text)
+    wanted = mutable(data)
+    del wanted[_KEY][name]
+    if not wanted[_KEY]:
+        del wanted[_KEY]
+    return require_data(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
+
+
+def _lines(name: str, values: Values, indent: int, width: int) -> list[str]:
+    inner = " " * (indent + width)
+    return [f"{' ' * indent}{name}:", *(f"{inner}{key}: {flow(value)}" for key, value in values.items())]
+
+
+Links = Sequence[Mapping[str, Any]]
+
+_DASH: Final = "- "
+
+
+def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) -> str:
+    """Return the text with these links of a host; `comments` are above the links with these indexes.
+
+    Everything else stays as it is. Raises CannotEdit if that is impossible.
+    """
+    data, root = read(text)
+    node, former = find(root, ("hosts", host)), find(root, ("hosts", host, "fabric", "links"))
+    assert node is not None, "the inventory is valid"  # noqa: S101
+    if former is None:
+        new = _added(text, node, links, comments)
+    elif former.style:
+        new = text[: former.start] + flow(links) + text[former.end :]
+    else:
+        new = _replaced(text, former, links, comments)
+    wanted = mutable(data)
+    wanted["hosts"][host].setdefault("fabric", {})["links"] = mutable(links)
+    return require_data(new, wanted)
+
+
+def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
+    """Add `fabric` after the last key of a host."""
+    if host.style:
+        return into_brackets(text, host, f"fabric: {{links: {flow(links)}}}")
+    indent = " " * column(text, host)
+    lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
+    return with_lines(text, line_end(text, host.last), lines)
+
+
+def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
+    start = line_start(text, former.start)
+    indent = text[start : former.start]
+    if indent.strip(" "):
+        message = "its links share a line with other values"
+        raise CannotEdit(message)
+    cut = text[:start] + text[line_end(text, former.last) :]
+    return with_lines(cut, start, _block(links, comments, indent))
+
+
+def _block(links: Links, comments: Mapping[int, str], indent: str) -> Iterator[str]:
+    for index, link in enumerate(links):
+        if index in comments:
+            yield f"{indent}# {comments[index]}"
+        for number, (key, value) in enumerate(link.items()):
+            yield f"{indent}{' ' * len(_DASH) if number else _DASH}{key}: {flow(value)}"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple
 
-from sparkiac.write.errors import WouldOverwrite
 from sparkiac.write.manifest import MANIFEST, Owned, Stamp
+from sparkiac.write.staging import WouldOverwrite
 from sparkiac.write.tree import ancestors, carried
 
 Decision = Literal["kept", "changed", "removed", "carried"]

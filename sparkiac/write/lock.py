@@ -22,14 +22,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sparkiac.write import tree
-from sparkiac.write.errors import Busy, UnsafeTarget
 from sparkiac.write.preview import is_open_at
+from sparkiac.write.staging import Busy, UnsafeTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sparkiac.write.paths import TargetPaths
+    from sparkiac.write.staging import TargetPaths
 
 _TRIES = 20
 """A try fails only if another run ends in the microseconds between two system calls."""

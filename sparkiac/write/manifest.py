@@ -1,6 +1,6 @@
 """The manifest `.sparkiac-manifest.json`: the files that sparkiac wrote, and the inputs they were generated from.
 
-No other file of the tree contains the version of sparkiac.
+No other file of the tree contains the version of sparkiac. The tree to write includes the manifest.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import io
 import json
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from sparkiac.report.artifact import Artifact
+from sparkiac.write import tree
+from sparkiac.write.staging import UnsafeTarget
 
 MANIFEST = ".sparkiac-manifest.json"
 MISSING = "missing"
@@ -125,3 +127,44 @@ def _stamp(path: str, record: object) -> Stamp:
     if not (isinstance(mode, str) and _MODE.fullmatch(mode)):
         raise _CorruptError(problem=f"damaged: no mode of {path}")
     return Stamp(digest, executable=bool(int(mode, 8) & stat.S_IXUSR))
+
+
+class GeneratedTree(NamedTuple):
+    """The generated files by path, sorted, and their stamps."""
+
+    files: Mapping[str, Artifact]
+    stamps: Mapping[str, Stamp]
+
+    @staticmethod
+    def of(artifacts: Sequence[Artifact]) -> GeneratedTree:
+        """Return the tree of these files without a manifest. Raises `UnsafeTarget` with all invalid paths."""
+        problems = _problems(artifacts)
+        if problems:
+            raise UnsafeTarget(problems, reason="these artifacts cannot form one tree of files")
+        files = {artifact.path: artifact for artifact in sorted(artifacts, key=lambda artifact: artifact.path)}
+        return GeneratedTree(files, {path: Stamp.of(file.content, file.mode) for path, file in files.items()})
+
+    @staticmethod
+    def with_manifest(artifacts: Sequence[Artifact], *, inputs: Mapping[str, str], generator: str) -> GeneratedTree:
+        """Return the tree of these files and their manifest. Raises `UnsafeTarget` with all invalid paths."""
+        files, stamps = GeneratedTree.of(artifacts)
+        own = Artifact(MANIFEST, dump(files, stamps, inputs=inputs, generator=generator))
+        return GeneratedTree({MANIFEST: own, **files}, {MANIFEST: Stamp.of(own.content, own.mode), **stamps})
+
+
+def _problems(artifacts: Sequence[Artifact]) -> dict[str, str]:
+    problems: dict[str, str] = {}
+    paths = {artifact.path for artifact in artifacts}
+    seen: set[str] = set()
+    for path in (artifact.path for artifact in artifacts):
+        above = [parent for parent in tree.ancestors(path) if parent in paths]
+        if unsafe_path(path):
+            problems[path] = unsafe_path(path)
+        elif path == MANIFEST or path.startswith(f"{MANIFEST}/") or tree.carried(path):
+            problems[path] = "a reserved name"
+        elif path in seen:
+            problems[path] = "generated twice"
+        elif above:
+            problems[path] = f"{above[0]} is a file as well"
+        seen.add(path)
+    return problems

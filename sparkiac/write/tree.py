@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from sparkiac.write.errors import UnsafeTarget
+from sparkiac.write.staging import UnsafeTarget
 
 CARRIED = ".ansible"
 """The directory that Ansible tools create where they run. sparkiac neither reads nor changes its content."""

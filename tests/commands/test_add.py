@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import yaml
 
+from sparkiac.fix.edits import with_entry, without_deployment
 from sparkiac.fix.nodes import CannotEdit
-from sparkiac.fix.units import with_entry, without_deployment
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK
 

@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac import pipeline
 from sparkiac.cli import COMMANDS
-from sparkiac.write.paths import TargetPaths
+from sparkiac.write.staging import TargetPaths
 from tests.commands.looks import everything
 from tests.plan.fleets import LOCK, deployment, service
 from tests.test_architecture import SHARED

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from sparkiac.fix.links import with_links
+from sparkiac.fix.edits import with_links
 
 LINKS: Final = ({"interface": "enp1s0f1np1", "address": "192.168.177.11/24"},)
 FORMER: Final = "    fabric:\n      links:\n        - {interface: enp1s0f0np0, address: 192.168.178.11/24}\n"

@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.write import exchange
+from sparkiac.write import staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ READING = ("scandir",)
 def calls(*names: str, before: Callable[[str], None]) -> Iterator[None]:
     """Run `before` at each call of these functions of `os`, of opening, and of the exchange."""
     former: dict[str, Any] = {name: getattr(os, name) for name in (*names, "open")}
-    former_exchange = exchange.exchange
+    former_exchange = staging.exchange
 
     def watch(name: str) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the real one
@@ -40,12 +40,12 @@ def calls(*names: str, before: Callable[[str], None]) -> Iterator[None]:
     try:
         for name in former:
             setattr(os, name, watch(name))
-        exchange.exchange = watched_exchange
+        staging.exchange = watched_exchange
         yield
     finally:
         for name, function in former.items():
             setattr(os, name, function)
-        exchange.exchange = former_exchange
+        staging.exchange = former_exchange
 
 
 def failing(nth: int, *, code: int, lasting: bool) -> Callable[[str], None]:
@@ -62,5 +62,5 @@ def failing(nth: int, *, code: int, lasting: bool) -> Callable[[str], None]:
 
 
 def unsupported(*_: object) -> int:
-    """Stand in for `exchange.exchange` on a file system that cannot."""
+    """Stand in for `staging.exchange` on a file system that cannot."""
     return errno.EINVAL

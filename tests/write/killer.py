@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from faults import DELETING, WRITING, calls, unsupported
 from trees import generation, litter, put, snapshot
 
-from sparkiac.write import exchange
+from sparkiac.write import staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ def kill_at_each_call(observer: Observer, rounds: int) -> None:
 def main(how: str, way: str, rounds: int) -> None:
     """Do what the command line says."""
     if way == "fallback":
-        exchange.exchange = unsupported
+        staging.exchange = unsupported
     observer = Observer(COUNT[how])
     observer.begin(TARGET, "a")
     (kill_at_random if how == "random" else kill_at_each_call)(observer, rounds)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.report.artifact import Artifact
-from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, lock, stage, survey, tree
+from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, lock, survey, transaction, tree
 
 from .trees import STATE, files, generation, identity, litter, put, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.write.paths import TargetPaths
+    from sparkiac.write.staging import TargetPaths
 
 
 def test_a_first_generation_is_exactly_the_artifacts_and_their_manifest(target: Path) -> None:
@@ -176,7 +176,7 @@ def test_directories_above_the_target_go_when_the_run_fails(tmp_path: Path, monk
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(stage, "build", full)
+    monkeypatch.setattr(transaction, "build", full)
     with pytest.raises(OSError, match="No space"):
         put(files(a="1"), tmp_path / "x" / "y" / "lab")
     assert list(tmp_path.iterdir()) == []
@@ -275,13 +275,13 @@ def test_without_hard_links_unchanged_files_are_copied_with_their_time(
 
 def test_a_file_saved_during_the_run_is_not_lost(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(generation("a"), target)
-    build = stage.build
+    build = transaction.build
 
     def slow_build(*args: object, **options: object) -> None:
         build(*args, **options)  # type: ignore[arg-type]
         (target / "PLAN.md").write_text("saved just now")
 
-    monkeypatch.setattr(stage, "build", slow_build)
+    monkeypatch.setattr(transaction, "build", slow_build)
     with pytest.raises(WouldOverwrite, match="run again") as caught:
         put(generation("b"), target)
     assert caught.value.paths == ("PLAN.md",)

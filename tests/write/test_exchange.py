@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.write import exchange, survey
+from sparkiac.write import staging, survey
 
 from .faults import unsupported
 from .trees import STATE, generation, litter, put, snapshot
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _no_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "exchange", unsupported)
+    monkeypatch.setattr(staging, "exchange", unsupported)
 
 
 def test_the_fallback_ends_in_the_same_tree(target: Path) -> None:
@@ -32,13 +32,13 @@ def test_the_fallback_ends_in_the_same_tree(target: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_every_way_to_say_unsupported_is_understood(target: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    monkeypatch.setattr(exchange, "exchange", lambda *_: code)
+    monkeypatch.setattr(staging, "exchange", lambda *_: code)
     put(generation("a"), target)
     assert put(generation("b"), target).any
 
 
 def test_other_errors_are_not_taken_for_it(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "exchange", lambda *_: errno.EBUSY)
+    monkeypatch.setattr(staging, "exchange", lambda *_: errno.EBUSY)
     put(generation("a"), target)
     before = snapshot(target)
     with pytest.raises(OSError, match="busy"):
@@ -50,7 +50,7 @@ def test_other_errors_are_not_taken_for_it(target: Path, monkeypatch: pytest.Mon
 def test_a_c_library_without_the_call(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
-    assert exchange.exchange(target, target) == errno.ENOSYS
+    assert staging.exchange(target, target) == errno.ENOSYS
 
 
 def test_a_run_that_died_between_the_renames_is_undone_by_the_next(target: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.write import exchange, stage
+from sparkiac.write import staging, transaction
 
 from .faults import WRITING, calls, failing, unsupported
 from .trees import files, generation, litter, put, snapshot
@@ -59,14 +59,14 @@ def test_the_old_tree_stays_when_copying_fails(
 ) -> None:
     prepare(target)
     (target / ".ansible" / "link").symlink_to("x")
-    monkeypatch.setattr(stage, "_link", lambda a, b: stage._copy(a, b, reason=OSError()))  # noqa: SLF001
+    monkeypatch.setattr(transaction, "_link", lambda a, b: transaction._copy(a, b, reason=OSError()))  # noqa: SLF001
     assert sweep(target, code=errno.ENOSPC, lasting=lasting) > 60
 
 
 def test_the_old_tree_stays_when_one_rename_of_the_fallback_fails(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "exchange", unsupported)
+    monkeypatch.setattr(staging, "exchange", unsupported)
     prepare(target)
     assert sweep(target, code=errno.EIO, lasting=False) > 60
 
@@ -94,7 +94,7 @@ def test_renames_that_fail_for_good_leave_a_tree_that_the_next_run_puts_back(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one case without a target: the fallback's second rename fails, and so does taking back the first."""
-    monkeypatch.setattr(exchange, "exchange", unsupported)
+    monkeypatch.setattr(staging, "exchange", unsupported)
     prepare(target)
     before = snapshot(target)
     rename = os.rename

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkiac.write import Busy, commit, exchange, lock, preview, stage, survey, tree
+from sparkiac.write import Busy, commit, lock, preview, staging, survey, transaction, tree
 
 from .faults import unsupported
 from .trees import SCRIPT, STATE, generation, litter, put, snapshot
@@ -37,7 +37,9 @@ def during(monkeypatch: pytest.MonkeyPatch, module: object, name: str, act: Call
 
 
 @pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize(("module", "name"), [(stage, "build"), (exchange, "swap"), (tree, "remove"), (tree, "clear")])
+@pytest.mark.parametrize(
+    ("module", "name"), [(transaction, "build"), (staging, "swap"), (tree, "remove"), (tree, "clear")]
+)
 @pytest.mark.parametrize("fallback", [True, False])
 def test_a_second_run_is_busy_at_every_stage_of_the_first(  # noqa: PLR0913
     target: Path,
@@ -56,7 +58,7 @@ def test_a_second_run_is_busy_at_every_stage_of_the_first(  # noqa: PLR0913
         assert caught.value.paths == (".",)
 
     if fallback:
-        monkeypatch.setattr(exchange, "exchange", unsupported)
+        monkeypatch.setattr(staging, "exchange", unsupported)
     if not first:
         put(generation("0"), target)
     done = during(monkeypatch, module, name, second)
@@ -68,7 +70,7 @@ def test_a_second_run_is_busy_at_every_stage_of_the_first(  # noqa: PLR0913
 
 def test_another_inventory_beside_it_is_not_busy(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = target.with_name("home")
-    done = during(monkeypatch, stage, "build", lambda: put(generation("b"), other) and None)
+    done = during(monkeypatch, transaction, "build", lambda: put(generation("b"), other) and None)
     put(generation("a"), target)
     assert done
     assert (target / "only-a").is_dir()
@@ -168,7 +170,7 @@ def test_the_lock_is_not_inherited_by_a_program_that_the_run_starts(
     children: list[subprocess.Popen[bytes]] = []
     during(
         monkeypatch,
-        stage,
+        transaction,
         "build",
         lambda: children.append(subprocess.Popen(["sleep", "60"], close_fds=False)),
     )
@@ -184,7 +186,7 @@ HAMMER = """
 import os
 import sys
 from pathlib import Path
-from sparkiac.write import Busy, survey, exchange
+from sparkiac.write import Busy, staging, survey
 from trees import STATE, generation, put
 from faults import unsupported
 tag, fallback = sys.argv[1], sys.argv[2]

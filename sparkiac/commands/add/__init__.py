@@ -55,21 +55,21 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     from sparkiac.catalog import library
     from sparkiac.commands import editing
     from sparkiac.commands.add import draft
-    from sparkiac.fix.units import names
+    from sparkiac.fix.edits import entry_names
 
     files, plan, report = planned(inventory, output_format)
     former = files[0].raw.decode()
-    builds = tuple(names(former, "builds"))
+    builds = tuple(entry_names(former, "builds"))
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     hosts = tuple(each.strip() for each in on.split(","))
     wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, fills, builds, shelf)
-    new = draft.entries(wanted, plan, names(former, "deployments", "services"))
+    new = draft.entries(wanted, plan, entry_names(former, "deployments", "services"))
     return editing.save(inventory, files, report, _edited(inventory, former, new), output_format)
 
 
 def _edited(inventory: Path, text: str, new: Entries) -> str:
+    from sparkiac.fix.edits import with_entry
     from sparkiac.fix.nodes import CannotEdit
-    from sparkiac.fix.units import with_entry
 
     try:
         text = with_entry(text, "deployments", new.name, new.deployment)

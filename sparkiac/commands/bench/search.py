@@ -104,7 +104,7 @@ def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | N
 
 def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
     from sparkiac.commands.bench import files, trials
-    from sparkiac.write.patch import diff_of
+    from sparkiac.write.preview import diff_of
 
     if not found.edits:
         click.echo("No change made it better beyond the noise; the inventory stays as it is.", err=True)

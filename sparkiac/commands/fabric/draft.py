@@ -40,7 +40,7 @@ def edited(
     text: str, found: Mapping[str, Sequence[FoundLink]], former: Mapping[str, Sequence[FabricLink]]
 ) -> tuple[str, dict[str, str]]:
     """Return the inventory with the links of each host, and why a host was not changed."""
-    from sparkiac.fix.links import with_links
+    from sparkiac.fix.edits import with_links
     from sparkiac.fix.nodes import CannotEdit
 
     refused = without_address(found)
@@ -96,7 +96,7 @@ def _former(link: FabricLink) -> dict[str, Any]:
 
 def patch(inventory: Path, before: str, after: str) -> str:
     """Return the change as a patch, with the path of the inventory in its Git repository, or as it was given."""
-    from sparkiac.write.patch import diff_of
+    from sparkiac.write.preview import diff_of
 
     path = inventory.resolve()
     top = next((each for each in path.parents if (each / ".git").exists()), Path.cwd())

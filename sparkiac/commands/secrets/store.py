@@ -11,7 +11,7 @@ import click
 
 from sparkiac import write
 from sparkiac.upstream import vault
-from sparkiac.write.scratch import exclusive
+from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
