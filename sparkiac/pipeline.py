@@ -215,7 +215,7 @@ def record(plan: Plan, lock: InputFile | None, raw: bytes) -> bytes:
     """Return the lock with the record of a build. Raises `lock.RecordError` if the plan has no such build."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
-    read = locks.read(raw, plan.builds)
+    read = locks.read_record(raw, plan.builds)
     return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
 
 

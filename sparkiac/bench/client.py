@@ -5,18 +5,44 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from threading import Event
+from typing import Any, Final, NamedTuple
 
-from sparkiac.bench import formulas
-from sparkiac.upstream.reported import Number, ReportedFacts, Text
-from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch, stream
+from sparkiac.upstream.programs import Number, ReportedFacts, Text
+from sparkiac.upstream.streaming import Arrival, ServerError, ServerRequest, fetch, stream
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from threading import Event
 
-    from sparkiac.upstream.streaming import Arrival
+def prefill_speed(prompt_tokens: int, ttft_s: float) -> float | None:
+    """Return the prompt tokens per second until the first token."""
+    return prompt_tokens / ttft_s if prompt_tokens and ttft_s > 0 else None
+
+
+def decode_speed(output_tokens: int, ttft_s: float, total_s: float) -> float | None:
+    """Return the tokens per second after the first one; None for a single token or a stream of one part."""
+    return (output_tokens - 1) / (total_s - ttft_s) if output_tokens > 1 and total_s > ttft_s else None
+
+
+def throughput(output_tokens: int, seconds: float) -> float:
+    """Return the generated tokens per second of all requests together."""
+    return output_tokens / seconds if seconds > 0 else 0.0
+
+
+def change(before: float, after: float) -> float:
+    """Return the relative change: 0.1 is 10 % more."""
+    return after / before - 1
+
+
+def draft_length(acceptance: float, drafted: float) -> float:
+    """Return the accepted tokens per draft of `drafted` tokens, tool-eval-bench's τ."""
+    return acceptance * drafted
+
+
+def waste(acceptance: float) -> float:
+    """Return the share of drafted tokens that were rejected."""
+    return 1 - acceptance
+
 
 _CHAT: Final = "/v1/chat/completions"
 _TEXTS: Final = ("content", "reasoning", "reasoning_content")
@@ -78,12 +104,12 @@ class Sample(NamedTuple):
     @property
     def prefill(self) -> float | None:
         """Return the prompt tokens per second."""
-        return formulas.prefill_speed(self.prompt_tokens, self.ttft_s)
+        return prefill_speed(self.prompt_tokens, self.ttft_s)
 
     @property
     def decode(self) -> float | None:
         """Return the tokens per second after the first token."""
-        return formulas.decode_speed(self.output_tokens, self.ttft_s, self.total_s)
+        return decode_speed(self.output_tokens, self.ttft_s, self.total_s)
 
 
 def measure(endpoint: ApiEndpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:

@@ -7,11 +7,13 @@ and its medians differ by 2 % or more: two starts of the same server can differ 
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
-from sparkiac.bench import formulas, noise, summary
+from sparkiac.bench import client, summary
 from sparkiac.model.bench import BenchRecord, PointRecord
 
 ALPHA: Final = 0.02
@@ -73,7 +75,7 @@ def compare(first: BenchRecord, second: BenchRecord) -> BenchComparison:
     pairs = [pair for name in ones if name in others for pair in _pairs(ones[name], others[name])]
     pairs += _tools(first, second)
     enough = {pair.key: pair for pair in pairs if min(len(pair.first), len(pair.second)) >= FEWEST}
-    corrected = noise.holm({key: noise.p_value(pair.first, pair.second) for key, pair in enough.items()})
+    corrected = holm({key: p_value(pair.first, pair.second) for key, pair in enough.items()})
     rows = tuple(_row(pair, corrected.get(pair.key)) for pair in pairs)
     missing = tuple(sorted(ones.keys() ^ others.keys()))
     return BenchComparison(rows, _overall(rows), tuple(_differences(first, second)), missing)
@@ -102,7 +104,7 @@ def _tools(first: BenchRecord, second: BenchRecord) -> list[_QuantityPair]:
 def _row(pair: _QuantityPair, p: float | None) -> Row:
     middle = statistics.fmean if pair.point == _TOOLS else statistics.median
     first, second = middle(pair.first), middle(pair.second)
-    change = formulas.change(first, second) if first else 0.0
+    change = client.change(first, second) if first else 0.0
     verdict = CANNOT_TELL
     if p is not None and p < ALPHA and abs(change) >= SMALLEST:
         verdict = FASTER if (change > 0) == pair.higher_is_better else SLOWER
@@ -140,3 +142,62 @@ def _different(name: str, before: object, after: object) -> Iterator[str]:
 
 def _shown(value: object) -> str:
     return "none" if value in (None, "", {}, ()) else str(value)
+
+
+_EXACT: Final = 20
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return a quantile, interpolated between the two nearest values."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def p_value(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the two-sided p-value: the probability that samples of one distribution differ at least as much."""
+    few, many = len(first), len(second)
+    if not few or not many:
+        return 1.0
+    wins = sum((a > b) + 0.5 * (a == b) for a in first for b in second)
+    smaller = min(wins, few * many - wins)
+    tied = len({*first, *second}) < few + many
+    if not tied and max(few, many) <= _EXACT:
+        # The distribution is symmetric: both tails are twice the smaller one. In its middle, they overlap.
+        below = sum(_orders(few, many, wins) for wins in range(int(smaller) + 1))
+        return min(1.0, 2 * below / math.comb(few + many, few))
+    return _normal(few, many, smaller, [*first, *second])
+
+
+def holm(found: Mapping[str, float]) -> dict[str, float]:
+    """Return the p-values after the Holm correction, which keeps false alarms rare in many comparisons."""
+    corrected, highest = dict[str, float](), 0.0
+    for place, (name, value) in enumerate(sorted(found.items(), key=lambda item: item[1])):
+        # The factor falls from value to value: without this, a larger p-value could be corrected to a smaller one.
+        highest = max(highest, min(1.0, value * (len(found) - place)))
+        corrected[name] = highest
+    return corrected
+
+
+@cache
+def _orders(few: int, many: int, wins: int) -> int:
+    """Return how many orders of two samples without ties have this Mann-Whitney U."""
+    if wins < 0 or wins > few * many:
+        return 0
+    if few == 0 or many == 0:
+        return 1
+    # The largest of all samples is one of the first set and beats the whole second set, or it is one of the second.
+    return _orders(few - 1, many, wins - many) + _orders(few, many - 1, wins)
+
+
+def _normal(few: int, many: int, smaller: float, pooled: Sequence[float]) -> float:
+    total = few + many
+    ties = sum(count**3 - count for count in (pooled.count(value) for value in set(pooled)))
+    variance = few * many / 12 * (total + 1 - ties / (total * (total - 1)))
+    if variance <= 0:
+        return 1.0
+    # 0.5: the statistic has whole values, and the normal distribution does not.
+    distance = (few * many / 2 - smaller - 0.5) / math.sqrt(variance)
+    return min(1.0, 2 * (1 - statistics.NormalDist().cdf(max(0.0, distance))))

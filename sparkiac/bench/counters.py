@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.bench import formulas
+from sparkiac.bench import client
 from sparkiac.catalog import metrics
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
 
@@ -92,5 +92,5 @@ def speculation(grown: Counters) -> SpeculationCounters | None:
     acceptance, each = accepted / drafted, drafted / drafts
     shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
     return SpeculationCounters(
-        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, each), shares
+        acceptance, client.waste(acceptance), each, client.draft_length(acceptance, each), shares
     )

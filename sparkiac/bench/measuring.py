@@ -10,7 +10,7 @@ from threading import Event
 from typing import NamedTuple
 
 from sparkiac import __version__
-from sparkiac.bench import drivers, points, records, runner, summary, target, tool_calls
+from sparkiac.bench import foreign, points, records, runner, summary, target, tool_calls
 from sparkiac.bench.points import Point, Sizes
 from sparkiac.bench.prompts import Prompts
 from sparkiac.bench.runner import BenchSession, Round
@@ -81,7 +81,7 @@ def measure(aim: BenchTarget, job: BenchJob, taken: str, on_progress: Callable[[
 
 def _collect(session: BenchSession, job: BenchJob, found: _Measurements) -> None:
     if job.tool is not None:
-        found.foreign = drivers.run(session, job.tool, job.mode, job.sizes)
+        found.foreign = foreign.run(session, job.tool, job.mode, job.sizes)
         return
     if job.mode == "tools":
         for call in tool_calls.measure(session, job.runs):

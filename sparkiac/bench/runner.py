@@ -11,7 +11,7 @@ import time
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.bench import client, counters, formulas, points
+from sparkiac.bench import client, counters, points
 from sparkiac.bench.client import Chat, Sample
 from sparkiac.bench.points import Point
 from sparkiac.bench.prompts import CALIBRATION, Length, length
@@ -54,7 +54,7 @@ class Round(NamedTuple):
     @property
     def throughput(self) -> float:
         """Return the generated tokens per second of all requests together."""
-        return formulas.throughput(sum(sample.output_tokens for sample in self.good), self.seconds)
+        return client.throughput(sum(sample.output_tokens for sample in self.good), self.seconds)
 
 
 class BenchSession(NamedTuple):

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.bench import counters, formulas, noise, records
+from sparkiac.bench import client, comparison, counters, records
 from sparkiac.bench.client import Sample
 from sparkiac.bench.counters import Counters, SpeculationCounters
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
@@ -52,7 +52,7 @@ def spread(values: Sequence[float]) -> Spread | None:
     """Return median and percentiles; None without values."""
     if not values:
         return None
-    p10, p90, p99 = (noise.quantile(values, share) for share in (0.1, 0.9, 0.99))
+    p10, p90, p99 = (comparison.quantile(values, share) for share in (0.1, 0.9, 0.99))
     return Spread(statistics.median(values), p10, p90, p99, len(values))
 
 
@@ -119,7 +119,7 @@ def warnings(record: BenchRecord) -> tuple[str, ...]:
 
 def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
     if quantity.of_sample is None:
-        return formulas.throughput(sum(found.output_tokens), found.seconds) or None
+        return client.throughput(sum(found.output_tokens), found.seconds) or None
     values = _values(records.samples(found), quantity.of_sample)
     return statistics.median(values) if values else None
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sparkiac.bench import client
 from sparkiac.bench.client import ApiEndpoint
-from sparkiac.fleet import facts, probing, query, verify
+from sparkiac.fleet import facts, query, verify
 from sparkiac.fleet.query import HostFailure
 from sparkiac.memory import speed
 from sparkiac.memory.speed import Range
@@ -49,7 +49,7 @@ def of_plan(plan: Plan, name: str) -> BenchTarget | HostFailure:
     unit = verify.probed_unit(plan, name)
     if isinstance(unit, HostFailure):
         return unit
-    key = probing.api_key(unit)
+    key = verify.api_key(unit)
     if isinstance(key, HostFailure):
         return key
     found = of_url(unit.promise.url or "", next(iter(unit.promise.models), None), key)

@@ -1,4 +1,4 @@
-"""Changes the text of an inventory: applies a fix, adds or removes an entry, writes links. Other lines stay as they are."""
+"""Changes the text of an inventory: applies a fix, adds or removes an entry, writes links. Other lines stay."""
 
 from __future__ import annotations
 

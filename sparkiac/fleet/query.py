@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.fleet import load
+from sparkiac.fleet import facts
 from sparkiac.fleet.facts import HostFacts
 from sparkiac.plan import HostPlan
-from sparkiac.upstream import parallel, ssh
-from sparkiac.upstream.reported import shown
+from sparkiac.upstream import parallel, programs
+from sparkiac.upstream.programs import shown
 
 THREADS: Final = 64
 """Hosts that are queried at the same time. Each thread waits for one ssh process."""
@@ -93,7 +93,7 @@ def query(host: SshEndpoint) -> Answer:
 def _facts(host: SshEndpoint) -> HostFacts | HostFailure:
     hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
     late = HostFailure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
-    done = run(host, ("sh", "-c", SCRIPT, "sh", *load.names()), "", timeout_s=DEADLINE_S, late=late)
+    done = run(host, ("sh", "-c", SCRIPT, "sh", *facts.metric_names()), "", timeout_s=DEADLINE_S, late=late)
     if isinstance(done, HostFailure):
         return done
     if done.returncode:
@@ -107,16 +107,16 @@ def _facts(host: SshEndpoint) -> HostFacts | HostFailure:
 
 def run(
     host: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: HostFailure
-) -> ssh.Completed | HostFailure:
+) -> programs.Completed | HostFailure:
     """Run a command with `text` as input, on a host or (None) on this machine; return `late` after a timeout."""
     target, port = (host.target, host.port) if host else (None, None)
     try:
-        done = ssh.run(target, words, program=text, timeout_s=timeout_s, port=port)
+        done = programs.run(target, words, program=text, timeout_s=timeout_s, port=port)
     except FileNotFoundError:
         return HostFailure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
-    except ssh.TimedOut:
+    except programs.TimedOut:
         return late
-    return _no_connection(done.stderr, host) if host is not None and done.returncode == ssh.FAILED else done
+    return _no_connection(done.stderr, host) if host is not None and done.returncode == programs.FAILED else done
 
 
 def _failure(code: int, errors: str) -> HostFailure:
@@ -126,14 +126,14 @@ def _failure(code: int, errors: str) -> HostFailure:
         return HostFailure(
             "an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True
         )
-    last = shown(ssh.last_line(errors, "no message"))
+    last = shown(programs.last_line(errors, "no message"))
     reason = f"the status program ended with exit status {code}: {last}"
     return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
 def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
     """Return why ssh has no connection, from what it printed."""
-    last = shown(ssh.last_line(output, "no message of ssh"))
+    last = shown(programs.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
         hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.fleet.facts import Drift, HostFacts, Unit
-from sparkiac.fleet.load import Load, load
+from sparkiac.fleet.facts import Drift, HostFacts, Load, Unit, load
 from sparkiac.fleet.query import Answer
 from sparkiac.plan import HostPlan
 

@@ -3,22 +3,34 @@
 Reads and writes no file and sends no request.
 """
 
-from sparkiac.lock.changes import FileChanges, LockChange, PinChange, changes
+from sparkiac.lock.comparison import (
+    FileChanges,
+    LockChange,
+    PinChange,
+    PinComparison,
+    PinDifference,
+    PinFailure,
+    RequestResults,
+    by_name,
+    by_pin,
+    changes,
+    compared,
+)
 from sparkiac.lock.findings import conflicts, different, only_missing_responses, outdated, refused, stale, unbuilt
 from sparkiac.lock.merge import (
     Key,
     LockEntry,
     PinRequest,
+    RecordError,
     UnusedPin,
     entry,
     locked_source,
     merged,
+    read_record,
     requests,
     unused,
     with_sources,
 )
-from sparkiac.lock.online import PinComparison, PinDifference, PinFailure, RequestResults, by_name, by_pin, compared
-from sparkiac.lock.record import RecordError, read
 from sparkiac.lock.required import RequiredPin, required
 from sparkiac.lock.text import patched, whole, with_record
 
@@ -48,7 +60,7 @@ __all__ = [
     "only_missing_responses",
     "outdated",
     "patched",
-    "read",
+    "read_record",
     "refused",
     "requests",
     "required",

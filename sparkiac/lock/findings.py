@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.catalog.interfaces import Captured
+    from sparkiac.lock.comparison import PinDifference
     from sparkiac.lock.merge import PinRequest, UnusedPin
-    from sparkiac.lock.online import PinDifference
     from sparkiac.lock.required import RequiredPin
     from sparkiac.model.lock import Lock
     from sparkiac.plan import Plan

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
-from sparkiac.lock.merge import former
-from sparkiac.lock.record import BuildRecord
+from sparkiac.lock.merge import BuildRecord, former
 from sparkiac.render import yamltext
 from sparkiac.source.document import Document
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from sparkiac.catalog import interfaces
 from sparkiac.report.assets import directory
-from sparkiac.upstream import ssh
+from sparkiac.upstream import programs
 
 _INSPECT: Final = ("image", "inspect", "--format", "{{json .RepoDigests}} {{json .Id}}")
 _RUN: Final = ("run", "--rm", "--interactive", "--pull=never", "--network=none", "--entrypoint=python3")
@@ -87,11 +87,11 @@ def _inspected(text: str) -> tuple[list[str], str]:
 
 def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") -> str:
     try:
-        done = ssh.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
+        done = programs.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
         message = f"{'ssh' if source.host else words[0]} is not installed on this machine"
         raise CaptureError(message, "install it, or name a host that has the image with --host") from None
-    except ssh.TimedOut:
+    except programs.TimedOut:
         message = f"no output from {source.image} on {source.machine} within {_TIMEOUT_S} s"
         raise CaptureError(message, "check what runs there: docker ps") from None
     if done.returncode:
@@ -99,9 +99,9 @@ def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") ->
     return done.stdout
 
 
-def _error(done: ssh.Completed, source: _ImageOnMachine) -> CaptureError:
-    output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
-    if source.host and done.returncode == ssh.FAILED:
+def _error(done: programs.Completed, source: _ImageOnMachine) -> CaptureError:
+    output, image, machine = programs.last_line(done.stderr, "no output"), source.image, source.machine
+    if source.host and done.returncode == programs.FAILED:
         return CaptureError(f"no connection to {machine}: {output}", "set up ssh to work without a password prompt")
     if "permission denied" in done.stderr and "docker.sock" in done.stderr:
         return _PermissionDeniedError(output, "allow this user to use docker")
@@ -109,7 +109,7 @@ def _error(done: ssh.Completed, source: _ImageOnMachine) -> CaptureError:
         return CaptureError(f"{image} is not on {machine}", f"pull it there first: docker pull {image}")
     if "vLLM is not installed here" in done.stderr:
         return CaptureError(f"the python3 of {image} has no vLLM", "the image may contain another engine")
-    if done.returncode == ssh.NO_COMMAND:
+    if done.returncode == programs.NO_COMMAND:
         return CaptureError(f"{image} on {machine} has no python3, or docker is missing: {output}", "check both there")
     message = f"docker on {machine} exited with {done.returncode}: {output}"
     return CaptureError(message, "run the same command on that machine")

@@ -6,13 +6,27 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sparkiac.model import forms
-from sparkiac.upstream import ssh
-from sparkiac.upstream.fetched import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
+from sparkiac.upstream import programs
+
+MAX_FILES: Final = 1000
+MAX_BYTES: Final = 1 << 20
+"""Maximum size of one file that is fetched."""
+SUFFIX: Final = ".yaml"
+
+
+class FetchedFiles(NamedTuple):
+    """Files of a repository at one commit, or of an artifact with one digest."""
+
+    pin: str
+    """Commit or digest."""
+    files: Mapping[str, bytes]
+    """Path below the requested folder → content."""
+
 
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
@@ -139,5 +153,5 @@ def _command(words: tuple[str, ...]) -> str:
 def _reason(errors: str) -> str:
     """Return the line of git's output that gives the reason, with a hint; advice of git can follow it."""
     fatal = [line.removeprefix(_FATAL) for line in errors.splitlines() if line.startswith(_FATAL)]
-    reason = fatal[0] if fatal else ssh.last_line(errors, "")
+    reason = fatal[0] if fatal else programs.last_line(errors, "")
     return "; ".join((reason, *[hint for part, hint in _HINTS.items() if part in reason][:1]))

@@ -1,4 +1,4 @@
-"""Run ansible-playbook, and read the events of its hosts."""
+"""Run Ansible's programs: ansible-playbook, whose events are read, and ansible-vault."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sparkiac.report.assets import directory
+from sparkiac.upstream import programs
 
 Event = Mapping[str, Any]
 
-_PROGRAM: Final = "ansible-playbook"
+_PLAYBOOK: Final = "ansible-playbook"
 _TICK_S: Final = 0.2
 """Longest time between two calls of `waited`."""
 _GRACE_S: Final = 5
@@ -57,7 +58,7 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
     try:
         with wanted.log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
-                (program(_PROGRAM), *options),
+                (program(_PLAYBOOK), *options),
                 stdin=subprocess.DEVNULL if os.isatty(0) else None,
                 env=_environment(wanted, writer),
                 stdout=output,
@@ -128,3 +129,48 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
             return
+
+
+_VAULT: Final = "ansible-vault"
+_MARK: Final = b"$ANSIBLE_VAULT;"
+
+
+class VaultError(Exception):
+    """ansible-vault failed; the text is its error."""
+
+
+def is_encrypted(raw: bytes) -> bool:
+    """Return whether a file is a vault."""
+    return raw.startswith(_MARK)
+
+
+def encrypted(raw: bytes, password: Path) -> bytes:
+    """Return a vault with this content. Raises VaultError."""
+    return _vault("encrypt", raw, password)
+
+
+def decrypted(raw: bytes, password: Path) -> bytes:
+    """Return the content of a vault. Raises VaultError."""
+    return _vault("decrypt", raw, password)
+
+
+def _vault(action: str, raw: bytes, password: Path) -> bytes:
+    # Passwords that the user's configuration names could encrypt it too: only the given one may.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_VAULT")}
+    environment |= {"ANSIBLE_CONFIG": str(directory("templates") / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  no shell; the file is the user's own
+            (program(_VAULT), action, "--vault-password-file", str(password.absolute())),
+            input=raw,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+    except MissingProgramError as error:
+        raise VaultError(str(error)) from None
+    if done.returncode != 0:
+        reason = programs.last_line(done.stderr.decode(errors="replace"), f"exit code {done.returncode}")
+        hint = f"the first line of {password} must be the password"
+        message = f"{_VAULT} {action} with the password of {password} failed: {reason}; {hint}"
+        raise VaultError(message)
+    return done.stdout

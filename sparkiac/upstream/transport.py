@@ -21,8 +21,7 @@ import httpx2
 from sparkiac import __version__
 from sparkiac.host.stage import redirects
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import FailureCodes, UpstreamError
-from sparkiac.upstream.failures import ResponseFailure, busy, explained
+from sparkiac.upstream.errors import FailureCodes, ResponseFailure, UpstreamError, busy, explained
 
 TRIES: Final = 5
 LONGEST_WAIT_S: Final = 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.bench import formulas
+from sparkiac.bench import client
 
 
 def effective_speed(output_tokens: int, ttft_s: float, total_s: float) -> float:
@@ -12,7 +12,7 @@ def effective_speed(output_tokens: int, ttft_s: float, total_s: float) -> float:
 
 def draft_speed(effective: float, acceptance: float, drafted: int) -> float:
     """Return the drafted tokens per second: each step yields one token and the accepted ones."""
-    return drafted * effective / (1 + formulas.draft_length(acceptance, drafted))
+    return drafted * effective / (1 + client.draft_length(acceptance, drafted))
 
 
 def score(points: float, most: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.bench import comparison, foreign, formulas
+from sparkiac.bench import client, comparison, foreign
 from tests.bench import published
 from tests.bench.test_formulas import SPECULATION
 
@@ -110,7 +110,7 @@ def test_the_rate_of_llama_benchy_counts_the_depth() -> None:
     record = foreign.read(benchy(tuple(row[1] for row in BASELINE)))
     for point in record.points:
         depth = int(point.name.split()[1])
-        computed = formulas.prefill_speed(2048 + depth, point.reported["prompt time, ms"] / 1000)
+        computed = client.prefill_speed(2048 + depth, point.reported["prompt time, ms"] / 1000)
         assert computed == pytest.approx(point.reported["pp2048, tokens/s"], rel=0.016)
         assert 107 < point.reported["TTFR, ms"] - point.reported["prompt time, ms"] < 124  # v35b: its own latency
 

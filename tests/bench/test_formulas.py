@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.bench import formulas
+from sparkiac.bench import client
 from sparkiac.bench.client import Sample
 from sparkiac.memory.speed import step_tokens
 from tests.bench import published
@@ -40,7 +40,7 @@ TTFT and total in ms."""
 )
 def test_v22a_to_v22e_prefill_of_the_guide(prompt: int, ttft: float, rate: float) -> None:
     """The printed TTFT is rounded to a millisecond."""
-    assert formulas.prefill_speed(prompt, ttft) == pytest.approx(rate, rel=0.002)
+    assert client.prefill_speed(prompt, ttft) == pytest.approx(rate, rel=0.002)
 
 
 @pytest.mark.parametrize(("decode", "tpot"), [(102, 9.80), (125, 8.00), (117, 8.55), (115, 8.70)])
@@ -57,22 +57,22 @@ def test_v22g_tokens_of_a_step() -> None:
 
 def test_two_tokens_say_little() -> None:
     """The blog calls this row noisy: 2 tokens in 0.11 s."""
-    assert formulas.prefill_speed(58, 0.42) == pytest.approx(140, rel=0.02)
+    assert client.prefill_speed(58, 0.42) == pytest.approx(140, rel=0.02)
     assert published.effective_speed(2, 0.42, 0.53) == pytest.approx(23, rel=0.25)
 
 
 @pytest.mark.parametrize("row", BLOG, ids=["v24", "v25", "v26", "v27"])
 def test_the_blog_counts_the_first_token(row: tuple[int, float, int, float, float, float]) -> None:
     prompt, ttft, tokens, total, prefill, decode = row
-    assert formulas.prefill_speed(prompt, ttft) == pytest.approx(prefill, rel=0.002)
+    assert client.prefill_speed(prompt, ttft) == pytest.approx(prefill, rel=0.002)
     assert published.effective_speed(tokens, ttft, total) == pytest.approx(decode, rel=0.003)
-    without = formulas.decode_speed(tokens, ttft, total)
+    without = client.decode_speed(tokens, ttft, total)
     assert without == pytest.approx(decode * (tokens - 1) / tokens, rel=0.003)
 
 
 def test_v27b_ttft_grows_less_than_the_prompt() -> None:
-    assert formulas.change(1.12, 3.85) + 1 == pytest.approx(3.44, abs=0.005)
-    assert formulas.change(1834, 7234) + 1 == pytest.approx(3.94, abs=0.005)
+    assert client.change(1.12, 3.85) + 1 == pytest.approx(3.44, abs=0.005)
+    assert client.change(1834, 7234) + 1 == pytest.approx(3.94, abs=0.005)
 
 
 @pytest.mark.parametrize(("tokens", "rate", "seconds"), [(5, 23.7, 0.21), (15, 22.7, 0.66)])
@@ -81,7 +81,7 @@ def test_turns_of_a_game(tokens: int, rate: float, seconds: float) -> None:
 
 
 def test_v28b_eager_against_graphs() -> None:
-    assert formulas.change(59, 26) == pytest.approx(-0.559, abs=0.0005)
+    assert client.change(59, 26) == pytest.approx(-0.559, abs=0.0005)
 
 
 def test_scores_of_tool_eval_bench() -> None:
@@ -98,17 +98,17 @@ def test_speculation_of_tool_eval_bench(
     _, _, alpha, effective, streamed, tau, waste, draft, ttft, total = row
     times = ttft / 1000, total / 1000
     assert published.half_up(published.effective_speed(128, *times), 1) == effective
-    assert published.half_up(formulas.decode_speed(128, *times) or 0, 1) == streamed
-    assert published.half_up(formulas.draft_length(alpha / 100, 2), 1) == tau
-    assert abs(100 * formulas.waste(alpha / 100) - waste) <= 0.51  # 40.5 is printed as 41, 34.5 as 35
+    assert published.half_up(client.decode_speed(128, *times) or 0, 1) == streamed
+    assert published.half_up(client.draft_length(alpha / 100, 2), 1) == tau
+    assert abs(100 * client.waste(alpha / 100) - waste) <= 0.51  # 40.5 is printed as 41, 34.5 as 35
     assert published.draft_speed(effective, alpha / 100, 2) == pytest.approx(draft, rel=0.012)
 
 
 def test_means_of_the_nine_rows() -> None:
     mean = sum(row[2] for row in SPECULATION) / len(SPECULATION)
     assert published.half_up(mean) == 67
-    assert published.half_up(formulas.draft_length(mean / 100, 2), 1) == 1.3
-    assert published.half_up(100 * formulas.waste(mean / 100)) == 33
+    assert published.half_up(client.draft_length(mean / 100, 2), 1) == 1.3
+    assert published.half_up(100 * client.waste(mean / 100)) == 33
 
 
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(0.5, 0, 1), (2.5, 0, 3), (-2.5, 0, -3), (1.25, 1, 1.3)])
@@ -125,18 +125,18 @@ def test_rounding_half_up(value: float, digits: int, rounded: float) -> None:
 )
 def test_changes_of_the_dual_spark_posts(before: float, after: float, percent: float) -> None:
     """V38's text says +40 %, which its own table does not show."""
-    assert 100 * formulas.change(before, after) == pytest.approx(percent, abs=0.06)
+    assert 100 * client.change(before, after) == pytest.approx(percent, abs=0.06)
 
 
 @pytest.mark.parametrize(
     ("one", "many", "factor"), [(12, 33, 2.75), (10.5, 37.6, 3.58), (6, 92, 15.3), (26, 477, 18.3), (26, 1460, 56.2)]
 )
 def test_factors(one: float, many: float, factor: float) -> None:
-    assert formulas.change(one, many) + 1 == pytest.approx(factor, rel=0.005)
+    assert client.change(one, many) + 1 == pytest.approx(factor, rel=0.005)
 
 
 def test_what_cannot_be_computed_is_none() -> None:
-    assert formulas.prefill_speed(0, 1) is None
-    assert formulas.prefill_speed(5, 0) is None
-    assert formulas.decode_speed(1, 0.1, 0.5) is None
-    assert formulas.decode_speed(9, 0.5, 0.5) is None
+    assert client.prefill_speed(0, 1) is None
+    assert client.prefill_speed(5, 0) is None
+    assert client.decode_speed(1, 0.1, 0.5) is None
+    assert client.decode_speed(9, 0.5, 0.5) is None

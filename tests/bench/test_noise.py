@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sparkiac.bench import comparison, noise
+from sparkiac.bench import comparison
 from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord
 
 SEEDS = range(20)
@@ -44,24 +44,24 @@ def record(seed: int, *, slower: float = 0.0, rounds: int = 12, spread: float = 
     ],
 )
 def test_p_values(first: list[float], second: list[float], expected: float) -> None:
-    assert noise.p_value(first, second) == pytest.approx(expected, abs=1e-4)
-    assert noise.p_value(second, first) == pytest.approx(expected, abs=1e-4)
+    assert comparison.p_value(first, second) == pytest.approx(expected, abs=1e-4)
+    assert comparison.p_value(second, first) == pytest.approx(expected, abs=1e-4)
 
 
 def test_p_values_with_ties_and_with_many_samples_are_those_of_the_normal_distribution() -> None:
     """By hand: 3.5 wins, mean 12.5, variance 25 / 12 · (11 - 36 / 90), so z = 1.809."""
-    assert noise.p_value([1, 2, 2, 3, 4], [2, 4, 5, 5, 6]) == pytest.approx(0.07048, abs=1e-5)
+    assert comparison.p_value([1, 2, 2, 3, 4], [2, 4, 5, 5, 6]) == pytest.approx(0.07048, abs=1e-5)
     apart = list(range(30)), list(range(100, 130))
-    assert noise.p_value(*apart) < 1e-9
+    assert comparison.p_value(*apart) < 1e-9
 
 
 def test_holm_corrects_for_the_number_of_tests() -> None:
-    corrected = noise.holm({"a": 0.01, "b": 0.04, "c": 0.03})
+    corrected = comparison.holm({"a": 0.01, "b": 0.04, "c": 0.03})
     assert corrected == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
 
 
 def test_quantiles_are_interpolated() -> None:
-    assert [noise.quantile([3.0, 1.0, 2.0], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
+    assert [comparison.quantile([3.0, 1.0, 2.0], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
 
 
 def test_a_comparison_with_and_without_drafts_names_the_drafts_and_finds_their_gain() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac.bench import client, counters
 from sparkiac.commands.init import repository
-from sparkiac.upstream import ssh
+from sparkiac.upstream import programs
 from sparkiac.upstream.streaming import Arrival, ServerError
 from tests import hostile
 
@@ -78,11 +78,11 @@ PORTS: Final = {ONE: ports(*MACS, ["192.168.177.11/24"]), TWO: ports(*reversed(M
 def answers(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Sequence[str]], str]) -> None:
     """Let hosts answer to ssh: `answer` gives the output of a command at an address."""
 
-    def run(target: str | None, words: Sequence[str], **_: object) -> ssh.Completed:
+    def run(target: str | None, words: Sequence[str], **_: object) -> programs.Completed:
         assert target is not None
         return subprocess.CompletedProcess([], 0, answer(target, words), "")
 
-    monkeypatch.setattr(ssh, "run", run)
+    monkeypatch.setattr(programs, "run", run)
 
 
 def initialised(cli: Cli, monkeypatch: pytest.MonkeyPatch, given: Mapping[tuple[str, str], str]) -> None:

@@ -11,8 +11,8 @@ from sparkiac.catalog.library import SHIPPED, RecipeText
 from sparkiac.commands.init import candidates
 from sparkiac.commands.init.repository import FleetHost
 from sparkiac.commands.recipes.own import OwnRecipes
+from sparkiac.fleet.machine import Machine
 from sparkiac.memory.values import GIB
-from sparkiac.upstream.machine import Machine
 from tests.commands.test_own_recipes import RECIPE as OWN
 
 SPARK: Final = FleetHost("spark-01", "192.168.1.11")

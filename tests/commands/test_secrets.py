@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.upstream import vault
+from sparkiac.upstream import playbook
 from sparkiac.upstream.playbook import program
 from tests.plan.test_weights import KNOWN
 
@@ -219,7 +219,7 @@ def test_a_vault_is_encrypted_read_and_completed(fleet: Path, cli: Cli) -> None:
     outcome = cli("secrets", "new", "lab.yaml", "--vault-password-file", "password")
     assert "2 kept (encrypted, mode 0600, ignored by Git)" in outcome.err
     assert outcome.err.endswith("-e @secrets/lab.json --vault-password-file password\n")
-    assert vault.is_encrypted((fleet / PATH).read_bytes())
+    assert playbook.is_encrypted((fleet / PATH).read_bytes())
     grown = INVENTORY.replace("    port: 8001", "    port: 8001\n    api_key: {secret: another}")
     (fleet / "lab.yaml").write_text(grown)
     assert cli("secrets", "new", "lab.yaml", "--vault-password-file", "password").code == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.upstream import ssh
+from sparkiac.upstream import programs
 from tests.host.conftest import SCRIPTS
 from tests.host.probed import Service
 from tests.plan.fleets import LOCK, deployment
@@ -187,14 +187,14 @@ def test_only_the_units_of_the_current_turn_are_checked(
     step = {"name": "health", "state": "ok", "evidence": "/health returns 200", "seconds": 0.1}
     probed: list[str] = []
 
-    def run(_: str | None, words: Sequence[str], *, program: str, **_rest: object) -> ssh.Completed:
+    def run(_: str | None, words: Sequence[str], *, program: str, **_rest: object) -> programs.Completed:
         if "/usr/local/lib/sparkiac/probe.py" in words:
             probed.append(json.loads(program)["promise"]["url"].rpartition(":")[2])
             return subprocess.CompletedProcess([], 0, json.dumps({"steps": [step]}), "")
         facts = {"clock": {"begin_s": 1.0, "end_s": 2.0}, "generation": {"turn": turn}}
         return subprocess.CompletedProcess([], 0, json.dumps(facts), "")
 
-    monkeypatch.setattr(ssh, "run", run)
+    monkeypatch.setattr(programs, "run", run)
     outcome = cli("verify", "lab.yaml", "--format", "json")
     assert outcome.code == 0, outcome.text
     assert [unit["name"] for unit in json.loads(outcome.out)["units"]] == names

@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from sparkiac import catalog
-from sparkiac.fleet.diagnosis import lines
-from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, diagnose
-from sparkiac.fleet.diagnosis.server import DiagnosedServer
+from sparkiac.fleet.diagnosis import Diagnosis, diagnose, lines
+from sparkiac.fleet.diagnosis.matching import DiagnosedServer
 from tests.conftest import ROOT
 
 HERE: Final = Path(__file__).parent

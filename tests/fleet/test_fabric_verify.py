@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac.fleet.fabric import checks, measuring
 from sparkiac.fleet.fabric.measuring import pairs
-from sparkiac.fleet.fabric.reading import HostPorts
+from sparkiac.fleet.machine import HostPorts
 from sparkiac.model import link_record
 from sparkiac.model.link_record import LinkRecord, MeasuredSpeed
 from tests.conftest import ROOT

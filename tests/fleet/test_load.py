@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 
-from sparkiac.fleet.facts import Reading
-from sparkiac.fleet.load import Load, load, names
+from sparkiac.fleet.facts import Load, Reading, load, metric_names
 from sparkiac.host.status import units as status_units
 from tests.conftest import ROOT
 
@@ -16,7 +15,7 @@ PAGES: Final = sorted((ROOT / "tests/fleet/data/metrics").glob("vllm-*.txt"))
 
 def reading(page: str, at_s: float) -> Reading:
     """Return what the program on the host reads of a page."""
-    sampled = status_units.sampled(page, list(names()))
+    sampled = status_units.sampled(page, list(metric_names()))
     return Reading(at_s=at_s, values={name: tuple(values) for name, values in sampled.items()})
 
 

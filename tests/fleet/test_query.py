@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.fleet import load, query
+from sparkiac.fleet import facts, query
 from sparkiac.fleet.query import SshEndpoint
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_a_host_with_an_older_version(host: Path) -> None:
 
 def test_it_runs_as_root_if_sudo_asks_for_no_password(host: Path) -> None:
     write(host / "sparkiac/status", PROGRAM)
-    first = load.names()[0]
+    first = facts.metric_names()[0]
     assert f"'root {first}" in reason()
     write(host / "bin/sudo", REFUSES)
     assert f"'user {first}" in reason()

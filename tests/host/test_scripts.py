@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sparkiac.fleet import probing
+from sparkiac.fleet import machine, verify
 from sparkiac.host import PROGRAMS
-from sparkiac.upstream import machine
 from tests import pythons
 from tests.host.conftest import ROOT
 
@@ -155,7 +154,7 @@ def test_the_playbooks_send_what_preflight_and_network_import() -> None:
 def test_the_package_sends_what_its_programs_import() -> None:
 
     probe = {name for name in MODULES if name.startswith("probe/")}
-    assert imported("probe/program.py") == {*probing.IMPORTED, *probe}
+    assert imported("probe/program.py") == {*verify.IMPORTED, *probe}
     assert imported("sent/ports.py") == set(machine.PORTS)
     assert imported("sent/facts.py") == {*machine.PORTS, "sent/facts.py"}
 

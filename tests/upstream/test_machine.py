@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sparkiac.fleet import machine
 from sparkiac.host.sent import facts
-from sparkiac.upstream import machine
 from tests import pythons
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.bench import client, formulas, points, runner, target
+from sparkiac.bench import client, points, runner, target
 from sparkiac.bench.prompts import Prompts
 from sparkiac.upstream import streaming
 
@@ -86,7 +86,7 @@ def prompts(endpoint: ApiEndpoint) -> Iterator[str]:
 
 def times(ttft_s: float, total_s: float, tokens: int, error: str | None) -> tuple[float, float]:
     """Return TTFT and TPOT of a complete response."""
-    decode = formulas.decode_speed(tokens, ttft_s, total_s)
+    decode = client.decode_speed(tokens, ttft_s, total_s)
     if error or tokens != OUTPUT_TOKENS or decode is None:
         sys.exit(f"{tokens} of {OUTPUT_TOKENS} tokens: {error}")
     return ttft_s, 1 / decode

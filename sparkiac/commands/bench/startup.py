@@ -64,14 +64,14 @@ def _of_file(of: Deployed | None, log: Path | None) -> _StartupLog:
 def _of_journal(of: Deployed) -> _StartupLog:
     """Read the startup log from the journal of the host, and read which generation the host runs."""
     from sparkiac.bench import target
+    from sparkiac.fleet.diagnosis import journal
     from sparkiac.fleet.query import endpoint
     from sparkiac.model.bench import BenchHost
-    from sparkiac.upstream import journal
 
     host, container = target.leading(of.plan, of.name)
     there = endpoint(host)
     try:
-        text = journal.read(there.target, container.unit, port=there.port)[0]
+        text = journal.printed(there.target, container.unit, port=there.port)[0]
     except journal.JournalError as error:
         click.echo(f"{host.name}: {error}", err=True)
         raise click.exceptions.Exit(Exit.IO) from None

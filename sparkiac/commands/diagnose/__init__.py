@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.commands.diagnose.context import Context
-    from sparkiac.fleet.diagnosis.diagnosis import Diagnosis
+    from sparkiac.fleet.diagnosis import Diagnosis
     from sparkiac.fleet.diagnosis.lines import Log
     from sparkiac.plan.startup_log import StartupComparison
 
@@ -81,8 +81,8 @@ def _diagnose(request: DiagnoseOptions) -> int:
     from sparkiac.commands.diagnose import data, page
     from sparkiac.commands.diagnose.context import load
     from sparkiac.commands.diagnose.proposal import propose
-    from sparkiac.fleet.diagnosis.diagnosis import diagnose as diagnosed
-    from sparkiac.fleet.diagnosis.server import of_plan
+    from sparkiac.fleet.diagnosis import diagnose as diagnosed
+    from sparkiac.fleet.diagnosis.matching import DiagnosedServer
     from sparkiac.formats import terminal
 
     logs = tuple(map(_log, request.logs))
@@ -91,7 +91,7 @@ def _diagnose(request: DiagnoseOptions) -> int:
         logs = _journals(context)
         if not logs:
             return Exit.IO
-    diagnosis = diagnosed(logs, of_plan(context.container) if context else None)
+    diagnosis = diagnosed(logs, DiagnosedServer.of_plan(context.container) if context else None)
     compared = _compared(context, logs) if context else None
     proposal = propose(diagnosis.problems, context) if context else None
     written = bool(request.writes and proposal and proposal.diff)

@@ -60,9 +60,9 @@ def deployments(plan: Plan) -> dict[str, tuple[tuple[HostPlan, Container], ...]]
 
 def _of_logs(names: dict[str, tuple[tuple[HostPlan, Container], ...]], logs: Iterable[Log]) -> str:
     """Return the only deployment, or the only one with the model of the logs."""
-    from sparkiac.fleet.diagnosis import server
+    from sparkiac.fleet.diagnosis.matching import DiagnosedServer
 
-    models = server.of_log(line for log in logs for line in log.last).models
+    models = DiagnosedServer.of_log(line for log in logs for line in log.last).models
     fitting = [name for name, pairs in names.items() if pairs[0][1].server.model in models]
     for candidates in (list(names), fitting):
         if len(candidates) == 1:

@@ -8,7 +8,7 @@ from sparkiac.formats.findings import titles
 
 if TYPE_CHECKING:
     from sparkiac.commands.diagnose.proposal import Proposal
-    from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, LogState
+    from sparkiac.fleet.diagnosis import Diagnosis, LogState
     from sparkiac.fleet.diagnosis.lines import LogLine
     from sparkiac.fleet.diagnosis.matching import Occurrence
     from sparkiac.plan.startup_log import StartupComparison

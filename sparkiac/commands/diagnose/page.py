@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sparkiac.commands.diagnose.proposal import Proposal
-    from sparkiac.fleet.diagnosis.diagnosis import Diagnosis, LogState
-    from sparkiac.fleet.diagnosis.errors import EngineError
-    from sparkiac.fleet.diagnosis.lines import LogLine
+    from sparkiac.fleet.diagnosis import Diagnosis, LogState
+    from sparkiac.fleet.diagnosis.lines import EngineError, LogLine
     from sparkiac.fleet.diagnosis.matching import Occurrence
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "cyan"}

@@ -82,14 +82,14 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     """
     plan = planned(inventory).plan
     from sparkiac.commands.fabric import cables
-    from sparkiac.fleet import query
-    from sparkiac.fleet.fabric import reading, verifying
+    from sparkiac.fleet import machine, query
+    from sparkiac.fleet.fabric import measuring
     from sparkiac.model import link_record
     from sparkiac.write import replace
 
-    read_hosts = reading.read_all({query.endpoint(host): host.links for host in plan.hosts if host.links})
+    read_hosts = machine.read_all({query.endpoint(host): host.links for host in plan.hosts if host.links})
     found = cables.known(read_hosts)
-    steps, speeds = verifying.verify(plan, found, speed=speed)
+    steps, speeds = measuring.verify(plan, found, speed=speed)
     path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
     if speeds:
         replace(path, link_record.text(link_record.updated(former, speeds)).encode())

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 import click
 
 from sparkiac.commands.fabric import draft
-from sparkiac.fleet.fabric import discovery, reading
+from sparkiac.fleet import machine
+from sparkiac.fleet.fabric import discovery
 from sparkiac.fleet.fabric.discovery import FoundLink
-from sparkiac.fleet.fabric.reading import HostPorts
+from sparkiac.fleet.machine import HostPorts
 from sparkiac.fleet.query import HostFailure, SshEndpoint
 from sparkiac.model.inventory import FabricLink
 
 
 def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
     """Return the links of each host that was read over SSH; print the other end of each, or that it is unknown."""
-    read = known(reading.read_all(hosts, neighbours=True))
+    read = known(machine.read_all(hosts, neighbours=True))
     for name, host in read.items():
         if host.ports is None:
             click.echo(f"{name}: its ports are unknown: {host.unknown.get('ports', 'no reason given')}", err=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.fabric.reading import RdmaInterface
+    from sparkiac.fleet.machine import RdmaInterface
     from sparkiac.model.inventory import FabricLink
 
 _NOTHING: Final = "no link: no port with an RDMA device is up"

@@ -42,8 +42,8 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
 
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
+    from sparkiac.fleet import machine
     from sparkiac.importers import naming
-    from sparkiac.upstream import machine
 
     user, _, address = target.rpartition("@")
     if user:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.fleet.fabric.discovery import FoundLink
+    from sparkiac.fleet.machine import Machine
     from sparkiac.resolve.catalogued import Catalogued
-    from sparkiac.upstream.machine import Machine
 
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"

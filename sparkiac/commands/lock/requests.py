@@ -175,7 +175,7 @@ def _signed(signatures: Signatures, results: Results) -> Results:
     """Add the result of the signature check to each image."""
     from sparkiac.upstream.registry.client import RegistryClient
     from sparkiac.upstream.registry.credentials import Credentials
-    from sparkiac.upstream.registry.signatures import verify
+    from sparkiac.upstream.registry.images import verify
 
     locked = signatures.lock.images if signatures.lock else {}
     known: Results = {("image", name): image for name, image in locked.items()}

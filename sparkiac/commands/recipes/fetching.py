@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.model.sources import LockedSource, RecipeSource
     from sparkiac.pipeline import InputFile
     from sparkiac.report import Finding
-    from sparkiac.upstream.fetched import FetchedFiles
+    from sparkiac.upstream.git import FetchedFiles
 
 
 _DEEPEST: Final = 2
@@ -144,13 +144,13 @@ def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> F
 
 
 def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
-    from sparkiac.upstream import errors
-    from sparkiac.upstream.registry import artifacts, reference
+    from sparkiac.upstream import errors, registry
+    from sparkiac.upstream.registry import artifacts
     from sparkiac.upstream.registry.client import RegistryClient
     from sparkiac.upstream.registry.credentials import Credentials
 
     try:
-        named = reference.parse(source.address)
+        named = registry.parse(source.address)
         with RegistryClient(Credentials(os.environ)) as client:
             return artifacts.fetch(named._replace(digest=pinned.pin) if pinned else named, source.path, client=client)
     except errors.UpstreamError as error:

@@ -44,7 +44,7 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
     """
     from sparkiac import pipeline
     from sparkiac.commands.secrets import needed, store
-    from sparkiac.upstream.vault import VaultError
+    from sparkiac.upstream.playbook import VaultError
 
     state = pipeline.lock_state(*read(inventory))
     if state.plan is None or state.documents is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sparkiac import write
-from sparkiac.upstream import vault
+from sparkiac.upstream import playbook
 from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def complete(
         values = {} if former is None else _read(path, former, password)
         states = {each.name: _state(each, values) for each in needed}
         values |= {name: secrets.token_hex(_BYTES) for name, state in states.items() if state == "generated"}
-        encrypts = password is not None and not (former and vault.is_encrypted(former))
+        encrypts = password is not None and not (former and playbook.is_encrypted(former))
         if former is None or encrypts or "generated" in states.values():
             write.replace(path, _text(values, password), mode=_MODE)
         path.chmod(_MODE)
@@ -84,11 +84,11 @@ def _require_private(path: Path) -> None:
 
 def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
     """Return the values of the file; no message contains any of its text."""
-    if vault.is_encrypted(raw):
+    if playbook.is_encrypted(raw):
         if password is None:
             message = f"{path} is encrypted; add --vault-password-file FILE"
             raise click.UsageError(message)
-        raw = vault.decrypted(raw, password)
+        raw = playbook.decrypted(raw, password)
     try:
         data: Any = json.loads(raw)
     except ValueError:
@@ -105,7 +105,7 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
 
 def _text(values: Mapping[str, str], password: Path | None) -> bytes:
     text = f"{json.dumps({_KEY: values}, indent=1, sort_keys=True)}\n".encode()
-    return text if password is None else vault.encrypted(text, password)
+    return text if password is None else playbook.encrypted(text, password)
 
 
 def _is_text(value: object) -> bool:

@@ -10,7 +10,51 @@ from sparkiac.fleet.diagnosis import lines
 from sparkiac.fleet.diagnosis.lines import Log
 from sparkiac.fleet.query import endpoint
 from sparkiac.plan.values import HostPlan
-from sparkiac.upstream import journal, parallel
+from sparkiac.upstream import parallel, programs
+
+_TIMEOUT_S: Final = 60
+_MARK: Final = "== sparkiac: kernel log ==\n"
+_SCRIPT: Final = rf"""
+read_journal() {{
+    sudo -n journalctl --no-pager --quiet --utc --output=short-iso-precise --boot --lines=20000 "$@" 2>/dev/null ||
+        journalctl --no-pager --quiet --utc --output=short-iso-precise --boot --lines=20000 "$@"
+}}
+read_journal --unit="$1" | tail --bytes=8388608
+echo '{_MARK.strip()}'
+read_journal --dmesg | grep --extended-regexp 'NVRM|Out of memory|oom-kill' | tail --lines=500 | cut --bytes=-2000
+exit 0
+"""
+"""Prints at most 9 MB of the current boot."""
+
+
+class JournalError(Exception):
+    """The journal could not be read; the text gives the reason."""
+
+
+def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
+    """Return the journal of a unit, and the lines of the kernel about GPU and memory, since the last boot.
+
+    `target` is [USER@]ADDRESS. Raises `JournalError`.
+    """
+    try:
+        done = programs.run(
+            target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port
+        )
+    except FileNotFoundError:
+        message = "ssh is not installed on this machine"
+        raise JournalError(message) from None
+    except programs.TimedOut:
+        message = f"no response within {_TIMEOUT_S} s"
+        raise JournalError(message) from None
+    if done.returncode:
+        raise JournalError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
+    journal, _, kernel = done.stdout.partition(_MARK)
+    if not journal.strip():
+        reason = programs.last_line(done.stderr, f"{unit} has not started since the last boot")
+        message = f"the journal has no lines: {reason}"
+        raise JournalError(message)
+    return journal, kernel
+
 
 _STARTS: Final = 2
 """Starts that are read: a unit that restarts has its error in the one before the last."""
@@ -32,10 +76,10 @@ def fetch(hosts: Iterable[HostPlan], unit: str) -> dict[str, HostLogs]:
 def _read(host: HostPlan, *, unit: str) -> HostLogs:
     there = endpoint(host)
     try:
-        printed, kernel = journal.read(there.target, unit, port=there.port)
-    except journal.JournalError as error:
+        journal, kernel = printed(there.target, unit, port=there.port)
+    except JournalError as error:
         return HostLogs((), str(error))
-    logs = (_recent(lines.read(host.name, [printed.encode()])), lines.read(f"{host.name} kernel", [kernel.encode()]))
+    logs = (_recent(lines.read(host.name, [journal.encode()])), lines.read(f"{host.name} kernel", [kernel.encode()]))
     return HostLogs(tuple(log for log in logs if log.lines))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.fleet.fabric.reading import HostPorts, RdmaInterface
+    from sparkiac.fleet.machine import HostPorts, RdmaInterface
     from sparkiac.model.inventory import FabricLink, Twin
     from sparkiac.plan import HostPlan, Plan
 

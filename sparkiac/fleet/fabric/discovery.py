@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.fleet.fabric.reading import FabricPort, HostPorts, RdmaInterface
+    from sparkiac.fleet.machine import FabricPort, HostPorts, RdmaInterface
 
 _LINK_LOCAL: Final = "169.254."
 _FIRST_NETWORK: Final = 177

@@ -1,25 +1,23 @@
-"""Test a link between two hosts: with pings of full size, iperf3, ib_write_bw and NCCL."""
+"""Test the links between hosts: their settings, pings of full size, iperf3, ib_write_bw and NCCL."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_interface
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sparkiac.fleet.fabric import checks
 from sparkiac.fleet.fabric.checks import LinkCheck, gid_index
+from sparkiac.fleet.machine import HostPorts
 from sparkiac.fleet.query import HostFailure, endpoint, run
+from sparkiac.model.inventory import FabricLink
 from sparkiac.model.link_record import MeasuredSpeed
-from sparkiac.upstream import ssh
-from sparkiac.upstream.reported import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from sparkiac.fleet.fabric.reading import HostPorts
-    from sparkiac.model.inventory import FabricLink
-    from sparkiac.plan import HostPlan, Plan
+from sparkiac.plan import HostPlan, Plan
+from sparkiac.upstream import programs
+from sparkiac.upstream.programs import shown
 
 _HEADERS_BYTES: Final = 28
 """Bytes of the IPv4 and ICMP headers that a ping adds to its data."""
@@ -74,7 +72,7 @@ def ping(pair: Pair, mtu: int | None) -> LinkCheck:
     if isinstance(done, HostFailure):
         return LinkCheck(pair.source.host.name, name, None, done.reason)
     passed = done.returncode == 0
-    evidence = f"{size} bytes arrive" if passed else shown(ssh.last_line(done.stdout + done.stderr, "no answer"))
+    evidence = f"{size} bytes arrive" if passed else shown(programs.last_line(done.stdout + done.stderr, "no answer"))
     return LinkCheck(pair.source.host.name, name, passed, evidence, f"MTU {mtu or 1500} at both ends")
 
 
@@ -157,10 +155,33 @@ def _command(end: End, script: str) -> str | HostFailure:
     done = _run(end, ("sh", "-c", script))
     if isinstance(done, HostFailure) or not done.returncode:
         return done if isinstance(done, HostFailure) else done.stdout
-    evidence = shown(ssh.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
+    evidence = shown(programs.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
     return HostFailure(f"{end.host.name}: {evidence}", "", reachable=True)
 
 
-def _run(end: End, words: tuple[str, ...]) -> ssh.Completed | HostFailure:
+def _run(end: End, words: tuple[str, ...]) -> programs.Completed | HostFailure:
     late = HostFailure(f"{end.host.name}: no result within {_TIMEOUT_S} s", "", reachable=True)
     return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S, late=late)
+
+
+def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[list[LinkCheck], list[MeasuredSpeed]]:
+    """Check the hosts that were read; one pair after the other, because a second one would slow the first one."""
+    steps = [step for host in plan.hosts if host.name in read for step in checks.of_host(host, read[host.name])]
+    steps += checks.of_groups(plan, read)
+    found: list[MeasuredSpeed] = []
+    for pair in pairs(plan):
+        if not {pair.source.host.name, pair.target.host.name} <= read.keys():
+            continue
+        reached = ping(pair, _mtu(pair.source, read))
+        steps.append(reached)
+        if speed and reached.passed:
+            for step, measured in speeds(pair, read):
+                steps.append(step)
+                found += [measured] if measured else []
+    return steps, found
+
+
+def _mtu(end: End, read: Mapping[str, HostPorts]) -> int | None:
+    """Return the stated MTU of a link, otherwise that of the interface."""
+    port = read[end.host.name].interfaces.get(end.link.interface)
+    return end.link.mtu or (port.mtu if port else None)

@@ -1,27 +1,74 @@
-"""Requests to the model hub. huggingface_hub builds the URLs and reads the listing; importing it takes 0.6 s."""
+"""Requests to the model hub. huggingface_hub builds the URLs and reads the listing; importing it takes 0.6 s.
+
+Endpoint and token are those of the given environment and of `hf auth login`. `huggingface_hub.get_token` is not used:
+it can send requests of its own, without this package's limits.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from huggingface_hub import ModelInfo, hf_hub_url
 from huggingface_hub.errors import HFValidationError
+from huggingface_hub.hf_api import RepoSibling  # noqa: TC002  loaded by the line above
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
+from sparkiac.model import forms
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.hub import credentials
-from sparkiac.upstream.transport import HttpRequest, HttpTimeouts, Transport
+from sparkiac.upstream.transport import HttpRequest, HttpResponse, HttpTimeouts, Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+ENDPOINT: Final = "https://huggingface.co"
+"""The default of HF_ENDPOINT."""
+_TOKEN: Final = re.compile(r"[!-~]+")
+"""Characters that a header can contain."""
+_TRUE: Final = frozenset({"1", "ON", "YES", "TRUE"})
 
-    from huggingface_hub.hf_api import RepoSibling
 
-    from sparkiac.upstream.transport import HttpResponse
+def endpoint(environ: Mapping[str, str]) -> str:
+    """Return the hub's URL without a final slash. Raises `UpstreamError` if HF_ENDPOINT is not a plain URL."""
+    url = environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
+    if not re.fullmatch(forms.URL, url):
+        message = f"HF_ENDPOINT is not {forms.FORMS[forms.URL]}"
+        hint = "remove user and password from it; the token is in HF_TOKEN"
+        raise UpstreamError(errors.HUB_NO_RESPONSE, message, hint)
+    return url
+
+
+def token(environ: Mapping[str, str]) -> str | None:
+    """Return the token of HF_TOKEN or `hf auth login`. Raises `UpstreamError` if it has invalid characters."""
+    text = environ.get("HF_TOKEN") or environ.get("HUGGING_FACE_HUB_TOKEN") or _stored(environ)
+    cleaned = text.replace("\r", "").replace("\n", "").strip()
+    if cleaned and not _TOKEN.fullmatch(cleaned):
+        message = "the token for the model hub contains a space or a character that is not ASCII"
+        raise UpstreamError(errors.NO_MODEL, message, "set HF_TOKEN to the token only, or run `hf auth login`")
+    return cleaned or None
+
+
+def offline(environ: Mapping[str, str]) -> str | None:
+    """Return the name of the variable that forbids requests to the hub, if one is set."""
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    return next((name for name in names if environ.get(name, "").upper() in _TRUE), None)
+
+
+def _stored(environ: Mapping[str, str]) -> str:
+    """Read the token that `hf auth login` stored, at the path that huggingface_hub documents."""
+    home = environ.get("HOME", "")
+    cache = environ.get("XDG_CACHE_HOME") or (f"{home}/.cache" if home else "")
+    folder = environ.get("HF_HOME") or (f"{cache}/huggingface" if cache else "")
+    path = environ.get("HF_TOKEN_PATH") or (f"{folder}/token" if folder else "")
+    expanded = home + path[1:] if path.startswith("~/") else path
+    try:
+        return Path(expanded).read_text(encoding="utf-8") if expanded else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+
 
 _LISTING_MAX_BYTES: Final = 33_554_432
 """32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
@@ -57,7 +104,7 @@ class HubClient:
 
     def __init__(
         self,
-        endpoint: str = credentials.ENDPOINT,
+        endpoint: str = ENDPOINT,
         token: str | None = None,
         *,
         timeouts: HttpTimeouts = _TIMEOUTS,
@@ -74,10 +121,10 @@ class HubClient:
 
         Raises `UpstreamError` if one of them is invalid, or if a variable such as HF_HUB_OFFLINE forbids requests.
         """
-        if variable := credentials.offline(environ):
+        if variable := offline(environ):
             message = f"no request was sent to the model hub: {variable} is set"
             raise UpstreamError(errors.HUB_NO_RESPONSE, message, f"unset {variable}")
-        return cls(credentials.endpoint(environ), credentials.token(environ))
+        return cls(endpoint(environ), token(environ))
 
     def __repr__(self) -> str:
         """Leave out the token."""

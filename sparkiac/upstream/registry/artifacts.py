@@ -19,10 +19,10 @@ from typing import Final
 from sparkiac.model import forms
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.fetched import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
+from sparkiac.upstream.git import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
+from sparkiac.upstream.registry import ImageReference
 from sparkiac.upstream.registry.client import INDEXES, RegistryClient
 from sparkiac.upstream.registry.documents import Descriptor, ImageManifest, read
-from sparkiac.upstream.registry.reference import ImageReference
 
 _TITLE: Final = "org.opencontainers.image.title"
 _ARCHIVE: Final = "tar+gzip"

@@ -20,8 +20,8 @@ import httpx2
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry import ImageReference
 from sparkiac.upstream.registry.credentials import IDENTITY, Credentials, Login
-from sparkiac.upstream.registry.reference import ImageReference
 from sparkiac.upstream.transport import HttpRequest, Transport, is_loopback
 
 _PART: Final = re.compile(r'(?<![A-Za-z_])(?:([A-Za-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([A-Za-z]+))')

@@ -11,10 +11,10 @@ import httpx2
 from sparkiac.report.hints import closest
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry import ImageReference
 from sparkiac.upstream.registry.authorization import Authorization, denied
 from sparkiac.upstream.registry.credentials import Credentials
 from sparkiac.upstream.registry.documents import TagList, read
-from sparkiac.upstream.registry.reference import ImageReference
 from sparkiac.upstream.transport import HttpRequest, HttpResponse, HttpTimeouts, NoTlsError, Transport
 
 INDEXES: Final = frozenset(

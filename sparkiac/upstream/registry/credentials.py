@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry.reference import HUB_NAMES, ImageReference
+from sparkiac.upstream.registry import HUB_NAMES, ImageReference
 
 IDENTITY: Final = "<token>"
 """User name that marks the secret as an identity token, which is exchanged for a short-lived token."""

@@ -11,7 +11,7 @@ from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from sparkiac.upstream.registry.reference import ImageReference
+    from sparkiac.upstream.registry import ImageReference
 
 
 class RegistryDocument(Model):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.upstream.hub import credentials
+from sparkiac.upstream.hub import client
 from sparkiac.upstream.hub.client import HubClient
 from tests.upstream.hub.tiny import refused
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def test_without_variables_it_is_the_public_hub_and_no_token() -> None:
-    assert credentials.endpoint({}) == "https://huggingface.co"
-    assert credentials.token({}) is None
+    assert client.endpoint({}) == "https://huggingface.co"
+    assert client.token({}) is None
 
 
 def test_an_endpoint_loses_its_slash() -> None:
@@ -36,8 +36,8 @@ def test_an_endpoint_that_is_not_a_plain_address_is_refused_and_not_repeated(add
 def test_the_variable_goes_before_the_file(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("hf_file")
 
-    assert credentials.token({"HF_TOKEN": " hf_said\n", "HF_HOME": str(tmp_path)}) == "hf_said"
-    assert credentials.token({"HUGGING_FACE_HUB_TOKEN": "hf_old", "HF_HOME": str(tmp_path)}) == "hf_old"
+    assert client.token({"HF_TOKEN": " hf_said\n", "HF_HOME": str(tmp_path)}) == "hf_said"
+    assert client.token({"HUGGING_FACE_HUB_TOKEN": "hf_old", "HF_HOME": str(tmp_path)}) == "hf_old"
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def test_a_login_is_found_where_the_library_leaves_it(tmp_path: Path, variable: 
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("hf_left\n")
 
-    assert credentials.token({variable: value.format(tmp_path)}) == "hf_left"
+    assert client.token({variable: value.format(tmp_path)}) == "hf_left"
 
 
 def test_a_home_is_expanded_from_what_is_passed(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("hf_left")
 
-    assert credentials.token({"HOME": str(tmp_path), "HF_HOME": "~"}) == "hf_left"
+    assert client.token({"HOME": str(tmp_path), "HF_HOME": "~"}) == "hf_left"
 
 
 def test_an_empty_or_missing_login_is_none(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("\n")
 
-    assert credentials.token({"HF_HOME": str(tmp_path)}) is None
-    assert credentials.token({"HF_HOME": str(tmp_path / "nothing")}) is None
-    assert credentials.token({"HF_TOKEN": "", "HF_TOKEN_PATH": str(tmp_path)}) is None
+    assert client.token({"HF_HOME": str(tmp_path)}) is None
+    assert client.token({"HF_HOME": str(tmp_path / "nothing")}) is None
+    assert client.token({"HF_TOKEN": "", "HF_TOKEN_PATH": str(tmp_path)}) is None
 
 
 @pytest.mark.parametrize("token", ["hf_ä", "hf_a b", "hf_\x00"])

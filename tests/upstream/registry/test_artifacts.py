@@ -10,8 +10,7 @@ import pytest
 
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry import artifacts
-from sparkiac.upstream.registry.reference import parse
+from sparkiac.upstream.registry import artifacts, parse
 from tests.upstream.registry import content
 from tests.upstream.registry.content import Blob, Image, Layer
 from tests.upstream.registry.servers import Shelf, shown
@@ -19,7 +18,7 @@ from tests.upstream.registry.servers import Shelf, shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sparkiac.upstream.fetched import FetchedFiles
+    from sparkiac.upstream.git import FetchedFiles
     from sparkiac.upstream.registry.client import RegistryClient
     from tests.upstream.registry.servers import Registry, Server
 

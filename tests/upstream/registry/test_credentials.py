@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry import credentials
+from sparkiac.upstream.registry import credentials, parse
 from sparkiac.upstream.registry.authorization import denied
 from sparkiac.upstream.registry.credentials import Credentials, Login
-from sparkiac.upstream.registry.reference import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry.reference import ImageReference, parse
+from sparkiac.upstream.registry import ImageReference, parse
 from sparkiac.upstream.transport import is_loopback
 
 DIGEST = f"sha256:{'0a' * 32}"

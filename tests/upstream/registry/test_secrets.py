@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry import parse
 from sparkiac.upstream.registry.client import RegistryClient
 from sparkiac.upstream.registry.credentials import Credentials, Login
 from sparkiac.upstream.registry.images import resolve
-from sparkiac.upstream.registry.reference import parse
 from sparkiac.upstream.transport import HttpRequest, HttpTimeouts
 from tests.upstream.registry import content, servers
 from tests.upstream.registry.servers import Reply, Request

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.registry import signatures
-from sparkiac.upstream.registry.signatures import verify
+from sparkiac.upstream.registry import images
+from sparkiac.upstream.registry.images import verify
 from tests.upstream.registry import content, servers
 from tests.upstream.registry.servers import Reply, Shelf
 
@@ -197,7 +197,7 @@ def test_a_cosign_that_hangs_or_cannot_start_is_told(
     program.write_text("#!/nowhere/python\n")
     assert signed.asked() == "present, not checked: cosign could not be started: No such file or directory"
     program.write_text("#!/bin/sh\nexec sleep 5\n")
-    monkeypatch.setattr(signatures, "_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(images, "_TIMEOUT_S", 0.1)
     assert signed.asked() == "present, not checked: cosign did not end within 0.1 s"
 
 

@@ -1,0 +1,152 @@
+"""Read a machine over SSH: memory, driver, disks and high-speed ports.
+
+Parts of the preflight are sent there. Nothing is installed on the machine or changed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Interface
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
+
+from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
+from sparkiac.model.inventory import FabricLink
+from sparkiac.upstream import parallel, programs
+from sparkiac.upstream.programs import Number, ReportedFacts, Text, shown
+
+Links = tuple[FabricLink, ...]
+
+_PORTS_TIMEOUT_S: Final = 120
+"""Time limit for one host. Each of up to four ports listens 3 s for its neighbours, and nvidia-smi may be slow."""
+
+
+Address = Annotated[str, AfterValidator(lambda text: str(IPv4Interface(text)))]
+"""An IPv4 address with prefix length."""
+
+
+class RdmaInterface(ReportedFacts):
+    """A network interface with an RDMA device."""
+
+    interface: Text
+    hca: Text | None
+    mac: Text | None
+    up: bool
+    mtu: Number | None
+    speed_mbit: Number | None
+    firmware: Text | None
+    addresses: tuple[Address, ...]
+    gids: dict[Text, Text]
+    """Index → GID of the RoCE v2 entries."""
+
+
+class FabricPort(RdmaInterface):
+    """A port: its first PCIe device, and the second one if it has two."""
+
+    twin: RdmaInterface | None
+
+
+class HostPorts(ReportedFacts):
+    """What a host has for links to other hosts. None stands for an unknown value, with the reason in `unknown`."""
+
+    ports: tuple[FabricPort, ...] | None
+    neighbours: dict[Text, tuple[Text, ...]] | None
+    """Interface → MAC addresses that it reaches without a router."""
+    driver: Text | None
+    memory_bytes: Number | None
+    memlock_bytes: int | None
+    """Limit on locked memory of a login; -1 without a limit."""
+    tools: tuple[Text, ...] | None
+    unknown: dict[Text, Text]
+
+    @property
+    def interfaces(self) -> dict[str, RdmaInterface]:
+        """Return the interfaces of all ports, by name."""
+        both = ((port, port.twin) for port in self.ports or ())
+        return {each.interface: each for pair in both for each in pair if each is not None}
+
+
+def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | HostFailure]:
+    """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""
+    found = parallel.each(hosts, lambda host: _read(host, hosts[host], neighbours=neighbours), threads=THREADS)
+    done = {host.name: result for host, result in found if isinstance(result, (HostPorts, HostFailure))}
+    return {host.name: done[host.name] for host in hosts}
+
+
+def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | HostFailure:
+    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
+    named = sorted({link.interface for link in links})
+    sent = programs.bundled("sent.ports", PORTS, *named, *(("neighbours",) if neighbours else ()))
+    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_PORTS_TIMEOUT_S, late=late)
+    if isinstance(done, HostFailure):
+        return done
+    if done.returncode:
+        output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
+        return HostFailure(
+            f"its ports cannot be read: {output}", "check that python3 is installed there", reachable=True
+        )
+    try:
+        return HostPorts.of_output(done.stdout)
+    except ValueError as error:
+        return HostFailure(str(error), "check what a login on the host prints", reachable=True)
+
+
+_TIMEOUT_S: Final = 120
+"""Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
+_DOCKER: Final = "/var/lib/docker"
+"""Directory of docker's images."""
+PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
+"""What `sent.ports` imports."""
+
+
+class MachineError(Exception):
+    """Facts about a machine could not be read; the text gives the reason and says what to do."""
+
+
+class FreeDisk(ReportedFacts):
+    """A directory and the free bytes of its disk."""
+
+    path: Text
+    free_bytes: Number
+
+
+class Machine(ReportedFacts):
+    """Facts about a machine. None stands for an unknown value, with the reason in `unknown`."""
+
+    name: Text | None
+    architecture: Text | None
+    memory_bytes: Number | None
+    gpus: tuple[tuple[Text, Text, Text], ...] | None
+    """Name, compute capability and driver version of each GPU."""
+    disks: tuple[FreeDisk, ...] | None
+    unknown: dict[Text, Text]
+
+
+def inspect(target: str, *, store: str) -> Machine:
+    """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises MachineError."""
+    sent = programs.bundled("sent.facts", (*PORTS, "sent/facts.py"), _DOCKER, store)
+    try:
+        done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
+    except FileNotFoundError:
+        message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
+        raise MachineError(message) from None
+    except programs.TimedOut:
+        message = f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`"
+        raise MachineError(message) from None
+    if done.returncode != 0:
+        raise MachineError(_reason(target, done.returncode, done.stderr))
+    try:
+        return Machine.of_output(done.stdout)
+    except ValueError as error:
+        message = f"{target}: {error}; check what a login there prints"
+        raise MachineError(message) from None
+
+
+def _reason(target: str, code: int, output: str) -> str:
+    last = programs.last_line(output, f"exit code {code}")
+    if code == programs.FAILED:
+        return f"no ssh connection to {target}: {last}; it must work without a password: `ssh-copy-id {target}`"
+    if code == programs.NO_COMMAND:
+        return f"{target} has no python3: {last}; install it, or use --host NAME=ADDRESS"
+    return f"{target} could not be read: {last}"
