@@ -147,15 +147,6 @@ def _shown(value: object) -> str:
 _EXACT: Final = 20
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return a quantile, interpolated between the two nearest values."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
 def p_value(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the two-sided p-value: the probability that samples of one distribution differ at least as much."""
     few, many = len(first), len(second)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Event
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import __version__
-from sparkiac.bench import foreign, points, records, runner, summary, target, tool_calls
+from sparkiac.bench import foreign, points, runner, summary, target, tool_calls
 from sparkiac.bench.points import Point, Sizes
 from sparkiac.bench.prompts import Prompts
 from sparkiac.bench.runner import BenchSession, Round
 from sparkiac.bench.target import BenchTarget
-from sparkiac.model.bench import BenchHost, BenchRecord
+from sparkiac.model.bench import BenchHost, BenchRecord, PointRecord, RoundRecord
 from sparkiac.upstream.streaming import ServerError, StoppedError
+
+_DIGITS: Final = 6
+"""Times are rounded to microseconds."""
 
 
 class BenchJob(NamedTuple):
@@ -79,6 +83,13 @@ def measure(aim: BenchTarget, job: BenchJob, taken: str, on_progress: Callable[[
     return Result(record, failed)
 
 
+def text(record: BenchRecord) -> str:
+    """Return the file of a record."""
+    return (
+        json.dumps(record.model_dump(mode="json", exclude_defaults=True) | {"format": record.format}, indent=1) + "\n"
+    )
+
+
 def _collect(session: BenchSession, job: BenchJob, found: _Measurements) -> None:
     if job.tool is not None:
         found.foreign = foreign.run(session, job.tool, job.mode, job.sizes)
@@ -121,19 +132,47 @@ def _planned(session: BenchSession, job: BenchJob, levels: Sequence[float], note
 def _record(
     aim: BenchTarget, job: BenchJob, taken: str, before: dict[str, BenchHost], found: _Measurements
 ) -> BenchRecord:
-    foreign = found.foreign
+    other = found.foreign
     record = BenchRecord(
         mode=job.mode,
-        tool=foreign.tool if foreign else f"sparkiac {__version__}",
+        tool=other.tool if other else f"sparkiac {__version__}",
         taken=taken,
         subject=aim.subject,
         thinking=job.thinking,
         before=before,
         after=found.after,
-        points=foreign.points if foreign else records.points_of(found.rounds),
-        tools=foreign.tools if foreign else tool_calls.collected(found.calls),
+        points=other.points if other else _points(found.rounds),
+        tools=other.tools if other else tool_calls.collected(found.calls),
         interrupted=found.interrupted,
     )
     first = next((point for point in record.points if summary.requests(point, summary.DECODE)), None)
     expected = target.expected_at(aim.expected, summary.prompt(first)) if first else aim.expected
     return record.model_copy(update={"expected": expected, "notes": (*found.notes, *summary.warnings(record))})
+
+
+def _points(rounds: Iterable[Round]) -> tuple[PointRecord, ...]:
+    """Return the points of some rounds, in the order of their first round."""
+    found: dict[Point, list[RoundRecord]] = {}
+    for each in rounds:
+        found.setdefault(each.point, []).append(_round(each))
+    return tuple(PointRecord(**_shared(point), rounds=tuple(listed)) for point, listed in found.items())
+
+
+def _shared(point: Point) -> dict[str, Any]:
+    """Return the values of a point that its record has too."""
+    return {name: value for name, value in point._asdict().items() if name in PointRecord.model_fields}
+
+
+def _round(found: Round) -> RoundRecord:
+    grown = found.grown
+    columns: dict[str, Any] = {
+        name: tuple(round(getattr(sample, name), _DIGITS) for sample in found.good) for name in summary.COLUMNS
+    }
+    return RoundRecord(
+        **columns,
+        seconds=round(found.seconds, _DIGITS),
+        errors=tuple(sample.error for sample in found.samples if sample.error is not None),
+        grown=dict(grown.values) if grown else {},
+        positions=tuple(grown.positions[place] for place in sorted(grown.positions)) if grown else (),
+        others=found.others,
+    )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.bench import client, comparison, counters, records
+from sparkiac.bench import client, counters
 from sparkiac.bench.client import Sample
 from sparkiac.bench.counters import Counters, SpeculationCounters
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
+COLUMNS: Final = tuple(name for name in Sample._fields if name != "error")
+"""Fields of a successful request that the record of a round has as columns."""
 _FEW_TOKENS: Final = 64
 """With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""
 _FEW_PARTS: Final = 4
@@ -52,8 +55,17 @@ def spread(values: Sequence[float]) -> Spread | None:
     """Return median and percentiles; None without values."""
     if not values:
         return None
-    p10, p90, p99 = (comparison.quantile(values, share) for share in (0.1, 0.9, 0.99))
+    p10, p90, p99 = (quantile(values, share) for share in (0.1, 0.9, 0.99))
     return Spread(statistics.median(values), p10, p90, p99, len(values))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return a quantile, interpolated between the two nearest values."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def requests(point: PointRecord, quantity: Quantity) -> Spread | None:
@@ -65,7 +77,7 @@ def requests(point: PointRecord, quantity: Quantity) -> Spread | None:
 
 def samples(point: PointRecord) -> list[Sample]:
     """Return the successful requests of all rounds."""
-    return [sample for each in point.rounds for sample in records.samples(each)]
+    return [sample for each in point.rounds for sample in _samples(each)]
 
 
 def prompt(point: PointRecord) -> int:
@@ -117,10 +129,15 @@ def warnings(record: BenchRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *_machine(record)]))
 
 
+def _samples(found: RoundRecord) -> tuple[Sample, ...]:
+    """Return the successful requests of a round."""
+    return tuple(Sample(*each) for each in zip(*(getattr(found, name) for name in COLUMNS), strict=True))
+
+
 def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
     if quantity.of_sample is None:
         return client.throughput(sum(found.output_tokens), found.seconds) or None
-    values = _values(records.samples(found), quantity.of_sample)
+    values = _values(_samples(found), quantity.of_sample)
     return statistics.median(values) if values else None
 
 

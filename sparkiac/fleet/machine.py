@@ -70,7 +70,7 @@ class HostPorts(ReportedFacts):
 def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | HostFailure]:
     """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""
     found = parallel.each(hosts, lambda host: _read(host, hosts[host], neighbours=neighbours), threads=THREADS)
-    done = {host.name: result for host, result in found if isinstance(result, (HostPorts, HostFailure))}
+    done = {host.name: result for host, result in found}
     return {host.name: done[host.name] for host in hosts}
 
 

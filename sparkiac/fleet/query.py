@@ -69,9 +69,7 @@ class Answer(NamedTuple):
 
 def query_all(hosts: Iterable[SshEndpoint]) -> Iterator[Answer]:
     """Query all hosts; return their answers in the order of arrival."""
-    for _, found in parallel.each(hosts, query, threads=THREADS):
-        assert isinstance(found, Answer)  # noqa: S101
-        yield found
+    return (found for _, found in parallel.each(hosts, query, threads=THREADS))
 
 
 def query_repeatedly(hosts: Iterable[SshEndpoint], *, period_s: float) -> Iterator[Answer | None]:

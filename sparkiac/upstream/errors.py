@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import httpx2
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 NO_IMAGE: Final = "LCK001"
 """The registry has no such repository, tag or digest."""
@@ -49,6 +52,18 @@ class UpstreamError(Exception):
         super().__init__(message)
         self.code = code
         self.hint = hint
+
+
+def caught(call: Callable[[T], R]) -> Callable[[T], R | UpstreamError]:
+    """Return a function that returns an `UpstreamError` instead of raising it."""
+
+    def tried(item: T) -> R | UpstreamError:
+        try:
+            return call(item)
+        except UpstreamError as error:
+            return error
+
+    return tried
 
 
 class FailureCodes(NamedTuple):

@@ -15,8 +15,6 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Final, TypeVar
 
-from sparkiac.upstream.errors import UpstreamError
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -24,13 +22,8 @@ THREADS: Final = 8
 """Default number of threads: requests to the same few registries and hubs."""
 
 
-def each(
-    items: Iterable[T], call: Callable[[T], R], *, threads: int = THREADS
-) -> Iterator[tuple[T, R | UpstreamError]]:
-    """Call a function for each item and yield item and result in the order of completion.
-
-    An `UpstreamError` becomes a result; other exceptions are raised.
-    """
+def each(items: Iterable[T], call: Callable[[T], R], *, threads: int = THREADS) -> Iterator[tuple[T, R]]:
+    """Call a function for each item and yield item and result in the order of completion. Exceptions are raised."""
     every = list(items)
     waiting, done = deque(every), SimpleQueue[tuple[T, Future[R]]]()
     for _ in range(min(threads, len(every))):
@@ -38,8 +31,7 @@ def each(
     try:
         for _ in every:
             item, future = done.get()
-            error = future.exception()
-            yield item, error if isinstance(error, UpstreamError) else future.result()
+            yield item, future.result()
     finally:
         waiting.clear()  # after an interrupt no thread starts another item
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sparkiac.bench import comparison
+from sparkiac.bench import comparison, summary
 from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord
 
 SEEDS = range(20)
@@ -61,7 +61,7 @@ def test_holm_corrects_for_the_number_of_tests() -> None:
 
 
 def test_quantiles_are_interpolated() -> None:
-    assert [comparison.quantile([3.0, 1.0, 2.0], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
+    assert [summary.quantile([3.0, 1.0, 2.0], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
 
 
 def test_a_comparison_with_and_without_drafts_names_the_drafts_and_finds_their_gain() -> None:

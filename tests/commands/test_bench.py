@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.bench import records
+from sparkiac.bench import measuring
 from sparkiac.model.bench import BenchRecord
 from tests.conftest import ROOT
 from tests.host.probed import Service
@@ -319,8 +319,8 @@ def test_compare_and_show(cli: Cli, server: str, folder: Path) -> None:
 def test_a_slowdown_is_exit_1(cli: Cli, folder: Path) -> None:
     from tests.bench.test_noise import record  # noqa: PLC0415  the records of another test
 
-    (folder / "a.json").write_text(records.text(record(1)))
-    (folder / "b.json").write_text(records.text(record(2, slower=0.2)))
+    (folder / "a.json").write_text(measuring.text(record(1)))
+    (folder / "b.json").write_text(measuring.text(record(2, slower=0.2)))
     outcome = cli("bench", "compare", "a.json", "b.json")
     assert (outcome.code, outcome.out.splitlines()[-1]) == (1, "slower")
     assert cli("bench", "compare", "b.json", "a.json").code == 0

@@ -70,12 +70,12 @@ class Kept(NamedTuple):
 
 def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: str, log: str | None = None) -> Exit:
     """Write the bench record and the recorded start for the next plan, and show both. `log` is the startup log."""
-    from sparkiac.bench import records
+    from sparkiac.bench import measuring
     from sparkiac.commands.bench import files, page
     from sparkiac.formats import terminal
 
     try:
-        files.store(path, records.text(found))
+        files.store(path, measuring.text(found))
         kept = None if of is None else keep(of, found, path, log)
     except OSError as error:
         click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)

@@ -126,7 +126,7 @@ def present(bed: Bed, what: str) -> BenchRecord | Exit:
 
 def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
     """Measure the deployment as a plan has it, and write the record."""
-    from sparkiac.bench import measuring, records
+    from sparkiac.bench import measuring
     from sparkiac.commands.bench import files, measure, progress
 
     click.echo(f"Measuring {what} …", err=True)
@@ -137,7 +137,7 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
         return Exit.BUSY
     with progress.BenchProgress(text=True) as shown:
         result = measuring.measure(found, bed.job, files.now(), shown.on_progress)
-    files.store(_place(bed, result.record, what), records.text(result.record))
+    files.store(_place(bed, result.record, what), measuring.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt
     return result.record

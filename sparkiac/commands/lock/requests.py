@@ -12,7 +12,7 @@ import click
 
 from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
 from sparkiac.upstream import errors, parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import UpstreamError, caught
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def _at_commit(request: PinRequest, results: Results) -> PinRequest:
 
 def _each(requests: list[PinRequest], resolve: Callable[[PinRequest], LockEntry], count: Count) -> Results:
     results: Results = {}
-    for request, result in parallel.each(requests, resolve):
+    for request, result in parallel.each(requests, caught(resolve)):
         results[request.pin.key] = result
         count(request)
     return results
@@ -137,7 +137,6 @@ def _files(requests: list[PinRequest], count: Count) -> Results:
     hub = cache(_hub)  # one client for all files of the model hub, and none without such files
     with Transport(errors.FILE) as transport:
         for _, group in parallel.each(groups.values(), lambda group: _file_group(group, transport, hub, count)):
-            assert not isinstance(group, UpstreamError)  # noqa: S101  errors are results of single files
             results |= group
     return results
 
@@ -190,4 +189,4 @@ def _signed(signatures: Signatures, results: Results) -> Results:
 
     images = [pin for pin in signatures.pins if pin.kind == "image"]
     with RegistryClient(Credentials(os.environ)) as client:
-        return {pin.key: result for pin, result in parallel.each(images, signed)}
+        return {pin.key: result for pin, result in parallel.each(images, caught(signed))}

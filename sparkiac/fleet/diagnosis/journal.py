@@ -69,8 +69,8 @@ class HostLogs(NamedTuple):
 
 def fetch(hosts: Iterable[HostPlan], unit: str) -> dict[str, HostLogs]:
     """Read the logs of a unit on all its hosts in parallel; return host → logs, sorted by host."""
-    found = {host.name: result for host, result in parallel.each(hosts, partial(_read, unit=unit))}
-    return {name: each for name, each in sorted(found.items()) if isinstance(each, HostLogs)}
+    found = {host.name: logs for host, logs in parallel.each(hosts, partial(_read, unit=unit))}
+    return dict(sorted(found.items()))
 
 
 def _read(host: HostPlan, *, unit: str) -> HostLogs:

@@ -89,12 +89,7 @@ class CommitReader:
 
     def all(self, read: Callable[[HubFile], R], files: Iterable[HubFile]) -> dict[str, R]:
         """Read files in parallel, and return the results by path. The first error ends the reading."""
-        found: dict[str, R] = {}
-        for file, result in parallel.each(files, read):
-            if isinstance(result, UpstreamError):
-                raise result
-            found[file.path] = result
-        return found
+        return {file.path: result for file, result in parallel.each(files, read)}
 
     def small(self, file: HubFile) -> bytes:
         """Read a whole file and check it against the hub's listing."""

@@ -6,7 +6,7 @@ import hashlib
 
 from sparkiac.model.lock import LockedModel
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.hub import model
 from tests.standin.hub import Fault, Hub, Repository
 from tests.upstream.hub.tiny import FILES, FIRST, HANDLE, client, refused, resolve, tiny
@@ -16,7 +16,7 @@ def test_all_that_fails_is_reported_together() -> None:
     with Hub(tiny(), Repository("acme/old", {})) as hub:
         asked = client(hub)
         names = ["acme/none", HANDLE, "acme/nil", "acme/old"]
-        found = dict(parallel.each(names, lambda name: resolve(name, hub=asked)))
+        found = dict(parallel.each(names, caught(lambda name: resolve(name, hub=asked))))
 
     codes = {name: each.code if isinstance(each, UpstreamError) else each.revision for name, each in found.items()}
     assert codes == {"acme/none": "LCK010", HANDLE: "main", "acme/nil": "LCK010", "acme/old": "main"}
@@ -60,7 +60,9 @@ def test_no_more_than_eight_requests_are_under_way() -> None:
     with Hub(*repositories) as hub:
         hub.fail(*(Fault(each, silent_seconds=0.02, times=99) for each in ("/revision/main", "config.json")))
         asked = client(hub)
-        found = dict(parallel.each([each.handle for each in repositories], lambda name: resolve(name, hub=asked)))
+        found = dict(
+            parallel.each([each.handle for each in repositories], caught(lambda name: resolve(name, hub=asked)))
+        )
 
         assert all(isinstance(each, LockedModel) for each in found.values())
         assert 1 < hub.most_at_once <= 8

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.registry.client import RegistryClient
 from sparkiac.upstream.registry.credentials import Credentials
 from sparkiac.upstream.registry.images import resolve
@@ -111,7 +111,7 @@ def test_a_hung_registry_is_given_up_for_all_its_images(serve: Callable[..., Ser
     names = [f"{server.host}/acme/vllm:{number}" for number in range(20)]
     timeouts = HttpTimeouts(connect=5, read=0.1, total=5)
     with RegistryClient(Credentials(home.environ), timeouts=timeouts, sleep=lambda _: None) as client:
-        found = dict(parallel.each(names, lambda name: resolve(name, client=client)))
+        found = dict(parallel.each(names, caught(lambda name: resolve(name, client=client))))
     assert {each.code for each in found.values() if isinstance(each, UpstreamError)} == {"LCK004"}
     assert {"no response within 0.1 s" in str(each) for each in found.values()} == {True}
     assert len(server.requests) <= 8 * 5

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.registry.client import RegistryClient
 from sparkiac.upstream.registry.credentials import Credentials
 from sparkiac.upstream.registry.images import resolve
@@ -254,7 +254,7 @@ def test_two_hundred_images_are_resolved_in_one_run(token_registry: Tokened, cli
         token_registry.push(f"public/many{number % 10}", f"v{number}", *([base] if number < 10 else []), each)
     host = token_registry.registry.host
     names = [f"{host}/public/many{number % 10}:v{number}" for number in range(200)]
-    found = dict(parallel.each(names, lambda name: resolve(name, client=client)))
+    found = dict(parallel.each(names, caught(lambda name: resolve(name, client=client))))
     assert [getattr(found[name], "digest", found[name]) for name in names] == [each.digest for each in images]
     asked = [request.query["scope"][0] for request in token_registry.endpoint.requests]
     assert sorted(asked) == sorted(f"repository:public/many{number}:pull" for number in range(10))

@@ -13,7 +13,7 @@ import pytest
 
 from sparkiac.model.lock import LockedImage
 from sparkiac.upstream import parallel
-from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.registry import images
 from sparkiac.upstream.registry.client import RegistryClient
 from sparkiac.upstream.registry.credentials import Credentials
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def resolved(names: Iterable[str], client: RegistryClient) -> dict[str, LockedImage | UpstreamError]:
     """Resolve images in parallel."""
-    return dict(parallel.each(names, lambda name: images.resolve(name, client=client)))
+    return dict(parallel.each(names, caught(lambda name: images.resolve(name, client=client))))
 
 
 def test_all_that_fails_is_reported_together(serve: Callable[..., Server], client: RegistryClient) -> None:
@@ -91,7 +91,9 @@ def test_an_interrupt_ends_the_run(serve: Callable[..., Server], client: Registr
     shelf.put("acme/good", "1", content.image())
     host = serve(shelf).host
 
-    requests = parallel.each(range(50), lambda number: images.resolve(f"{host}/acme/good:{number}", client=client))
+    requests = parallel.each(
+        range(50), caught(lambda number: images.resolve(f"{host}/acme/good:{number}", client=client))
+    )
     next(requests)
     with pytest.raises(KeyboardInterrupt):
         requests.throw(KeyboardInterrupt)  # type: ignore[attr-defined]  it is a generator
@@ -104,10 +106,11 @@ def test_a_program_that_ends_waits_for_no_registry(serve: Callable[..., Server])
     program = (
         "import threading\n"
         "from sparkiac.upstream import parallel\n"
+        "from sparkiac.upstream.errors import caught\n"
         "from sparkiac.upstream.registry import client, credentials, images\n"
         "from sparkiac.upstream.transport import HttpTimeouts\n"
         "one = client.RegistryClient(credentials.Credentials({}), timeouts=HttpTimeouts(600, 600, 600))\n"
-        f"work = lambda: list(parallel.each({wanted!r}, lambda name: images.resolve(name, client=one)))\n"
+        f"work = lambda: list(parallel.each({wanted!r}, caught(lambda name: images.resolve(name, client=one))))\n"
         "threading.Thread(target=work, daemon=True).start()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
