@@ -8,7 +8,6 @@ from typing import NamedTuple
 from sparkiac.bench import client
 from sparkiac.bench.client import ApiEndpoint
 from sparkiac.fleet import facts, query, verify
-from sparkiac.fleet.query import HostFailure
 from sparkiac.memory import speed
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import Unknown
@@ -43,16 +42,11 @@ def of_url(url: str, model: str | None, key: str | None) -> BenchTarget:
     return BenchTarget(ApiEndpoint(base, name, key, None, found.max_model_len, found.root), subject)
 
 
-def of_plan(plan: Plan, name: str) -> BenchTarget | HostFailure:
-    """Return the target for a deployment, with its API key from its host. Raises ServerError."""
+def of_plan(plan: Plan, name: str) -> BenchTarget:
+    """Return the target for a deployment, with its API key from its host. Raises ServerError and HostFailure."""
     leader, container = leading(plan, name)
     unit = verify.probed_unit(plan, name)
-    if isinstance(unit, HostFailure):
-        return unit
-    key = verify.api_key(unit)
-    if isinstance(key, HostFailure):
-        return key
-    found = of_url(unit.promise.url or "", next(iter(unit.promise.models), None), key)
+    found = of_url(unit.promise.url or "", next(iter(unit.promise.models), None), verify.api_key(unit))
     hosts = tuple(host for host in plan.hosts for each in host.containers if each.name == name)
     subject = subject_of(leader, container, hosts, found.subject)
     server = container.server

@@ -18,8 +18,12 @@ from sparkiac.upstream.programs import Number, ReportedFacts, Text, shown
 
 Links = tuple[FabricLink, ...]
 
-_PORTS_TIMEOUT_S: Final = 120
-"""Time limit for one host. Each of up to four ports listens 3 s for its neighbours, and nvidia-smi may be slow."""
+_TIMEOUT_S: Final = 120
+"""Each of up to four ports listens 3 s for its neighbours, and nvidia-smi is slow without its persistence daemon."""
+_DOCKER: Final = "/var/lib/docker"
+"""Directory of docker's images."""
+PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
+"""What `sent.ports` imports."""
 
 
 Address = Annotated[str, AfterValidator(lambda text: str(IPv4Interface(text)))]
@@ -69,35 +73,30 @@ class HostPorts(ReportedFacts):
 
 def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | HostFailure]:
     """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""
-    found = parallel.each(hosts, lambda host: _read(host, hosts[host], neighbours=neighbours), threads=THREADS)
-    done = {host.name: result for host, result in found}
+
+    def read(host: SshEndpoint) -> HostPorts | HostFailure:
+        try:
+            return _ports(host, hosts[host], neighbours=neighbours)
+        except HostFailure as failure:
+            return failure
+
+    done = {host.name: result for host, result in parallel.each(hosts, read, threads=THREADS)}
     return {host.name: done[host.name] for host in hosts}
 
 
-def _read(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts | HostFailure:
+def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
     late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     named = sorted({link.interface for link in links})
     sent = programs.bundled("sent.ports", PORTS, *named, *(("neighbours",) if neighbours else ()))
-    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_PORTS_TIMEOUT_S, late=late)
-    if isinstance(done, HostFailure):
-        return done
+    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
     if done.returncode:
         output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
-        return HostFailure(
-            f"its ports cannot be read: {output}", "check that python3 is installed there", reachable=True
-        )
+        reason = f"its ports cannot be read: {output}"
+        raise HostFailure(reason, "check that python3 is installed there")
     try:
         return HostPorts.of_output(done.stdout)
     except ValueError as error:
-        return HostFailure(str(error), "check what a login on the host prints", reachable=True)
-
-
-_TIMEOUT_S: Final = 120
-"""Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
-_DOCKER: Final = "/var/lib/docker"
-"""Directory of docker's images."""
-PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
-"""What `sent.ports` imports."""
+        raise HostFailure(str(error), "check what a login on the host prints") from None
 
 
 class MachineError(Exception):

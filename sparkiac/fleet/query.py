@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.fleet import facts
-from sparkiac.fleet.facts import HostFacts
+from sparkiac.fleet.facts import HostFacts, metric_names
 from sparkiac.plan import HostPlan
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import shown
@@ -42,19 +41,24 @@ class SshEndpoint(NamedTuple):
         """Return the argument of ssh."""
         return f"{self.user}@{self.address}" if self.user else self.address
 
+    @property
+    def words(self) -> str:
+        """Return the arguments of a command line."""
+        return f"{'' if self.port is None else f'-p {self.port} '}{self.target}"
+
 
 def endpoint(host: HostPlan) -> SshEndpoint:
     """Return where a planned host is reached."""
     return SshEndpoint(host.name, host.address, host.user, host.ssh_port)
 
 
-class HostFailure(NamedTuple):
-    """Why there are no facts of a host, and what to do."""
+class HostFailure(Exception):  # noqa: N818  it is also a result
+    """Why there are no facts of a host, what to do, and whether there was a connection."""
 
-    reason: str
-    hint: str
-    reachable: bool
-    """Whether there was a connection."""
+    def __init__(self, reason: str, hint: str = "", *, reachable: bool = True) -> None:
+        """Store the reason."""
+        super().__init__(reason)
+        self.reason, self.hint, self.reachable = reason, hint, reachable
 
 
 class Answer(NamedTuple):
@@ -81,52 +85,55 @@ def query_repeatedly(hosts: Iterable[SshEndpoint], *, period_s: float) -> Iterat
 def query(host: SshEndpoint) -> Answer:
     """Query one host."""
     begin_s = time.time()
-    found = _facts(host)
-    end_s = time.time()
-    if isinstance(found, HostFailure):
-        return Answer(host.name, None, found, begin_s, end_s)
-    return Answer(host.name, found, None, begin_s, end_s)
+    try:
+        facts, failure = _facts(host), None
+    except HostFailure as error:
+        facts, failure = None, error
+    return Answer(host.name, facts, failure, begin_s, time.time())
 
 
-def _facts(host: SshEndpoint) -> HostFacts | HostFailure:
-    hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
+def _facts(host: SshEndpoint) -> HostFacts:
+    """Return the facts of a host. Raises HostFailure."""
+    hint = f"check the load of the host and the link: ssh {host.words} uptime"
     late = HostFailure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
-    done = run(host, ("sh", "-c", SCRIPT, "sh", *facts.metric_names()), "", timeout_s=DEADLINE_S, late=late)
-    if isinstance(done, HostFailure):
-        return done
+    done = run(host, ("sh", "-c", SCRIPT, "sh", *metric_names()), "", timeout_s=DEADLINE_S, late=late)
     if done.returncode:
-        return _failure(done.returncode, done.stderr)
+        raise _failure(done.returncode, done.stderr)
     try:
         return HostFacts.of_output(done.stdout)
     except ValueError as error:
-        hint = "apply again, or check what a login on the host prints"
-        return HostFailure(f"status program: {error}", hint, reachable=True)
+        reason = f"status program: {error}"
+        raise HostFailure(reason, "apply again, or check what a login on the host prints") from None
 
 
 def run(
     host: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: HostFailure
-) -> programs.Completed | HostFailure:
-    """Run a command with `text` as input, on a host or (None) on this machine; return `late` after a timeout."""
+) -> programs.Completed:
+    """Run a command with `text` as input, on a host or (None) on this machine.
+
+    Raises HostFailure: `late` after a timeout, or why there is no connection.
+    """
     target, port = (host.target, host.port) if host else (None, None)
     try:
         done = programs.run(target, words, program=text, timeout_s=timeout_s, port=port)
     except FileNotFoundError:
-        return HostFailure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
+        reason = "ssh is not installed on this machine"
+        raise HostFailure(reason, "install an OpenSSH client", reachable=False) from None
     except programs.TimedOut:
-        return late
-    return _no_connection(done.stderr, host) if host is not None and done.returncode == programs.FAILED else done
+        raise late from None
+    if host is not None and done.returncode == programs.FAILED:
+        raise _no_connection(done.stderr, host)
+    return done
 
 
 def _failure(code: int, errors: str) -> HostFailure:
     if code == _NEVER:
-        return HostFailure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
+        return HostFailure("sparkiac was never applied to this host", "run sparkiac apply")
     if code == _OLDER:
-        return HostFailure(
-            "an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True
-        )
+        return HostFailure("an older version of sparkiac was applied to this host", "run sparkiac apply")
     last = shown(programs.last_line(errors, "no message"))
     reason = f"the status program ended with exit status {code}: {last}"
-    return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
+    return HostFailure(reason, "run /usr/local/lib/sparkiac/status on the host")
 
 
 def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
@@ -134,19 +141,11 @@ def _no_connection(output: str, host: SshEndpoint) -> HostFailure:
     last = shown(programs.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
-        hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"
+        hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: ssh {host.words}"
         return HostFailure("its host key has changed", hint, reachable=False)
     if "Host key verification failed" in output:
-        return HostFailure("its host key is unknown", f"connect once by hand: {_by_hand(host)}", reachable=False)
+        return HostFailure("its host key is unknown", f"connect once by hand: ssh {host.words}", reachable=False)
     if "Permission denied" in output:
-        hint = f"log in with a key or an agent, such as: ssh-copy-id {_words(host)}"
+        hint = f"log in with a key or an agent, such as: ssh-copy-id {host.words}"
         return HostFailure(f"ssh is refused without a password: {last}", hint, reachable=False)
-    return HostFailure(last, f"check the host and the network: {_by_hand(host)}", reachable=False)
-
-
-def _by_hand(host: SshEndpoint) -> str:
-    return f"ssh {_words(host)}"
-
-
-def _words(host: SshEndpoint) -> str:
-    return f"{'' if host.port is None else f'-p {host.port} '}{host.target}"
+    return HostFailure(last, f"check the host and the network: ssh {host.words}", reachable=False)

@@ -15,6 +15,10 @@ from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import ReportedFacts, Text
 
+THREADS: Final = 64
+"""Hosts that are checked at the same time; the units of a host are checked one after the other."""
+_ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
+_LOOPBACK: Final = "127.0.0.1"
 IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")
 """What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
@@ -60,16 +64,13 @@ class ProbedUnit(NamedTuple):
     """What it promises, with the URL at which the origin reaches it."""
 
 
-def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...] | HostFailure:
-    """Run all steps for a unit."""
+def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...]:
+    """Run all steps for a unit. Raises HostFailure."""
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
         return _probe(unit, unit.endpoint, words, _given(unit, None))
-    key = api_key(unit)
-    if isinstance(key, HostFailure):
-        return key
     probe = (f"probe/{path}" for path, _ in files("sparkiac/host/probe"))
-    sent = programs.bundled("probe.program", (*IMPORTED, *probe), *_CHECK, text=_given(unit, key))
+    sent = programs.bundled("probe.program", (*IMPORTED, *probe), *_CHECK, text=_given(unit, api_key(unit)))
     if origin.container is None:
         return _probe(unit, None, (sys.executable, *sent.words), sent.text)
     inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, *sent.words)
@@ -80,39 +81,31 @@ def _given(unit: ProbedUnit, key: str | None) -> str:
     return json.dumps({"promise": unit.promise._asdict(), "key": key})
 
 
-def api_key(unit: ProbedUnit) -> str | HostFailure | None:
-    """Read the API key of a unit from its host; None if it has none."""
+def api_key(unit: ProbedUnit) -> str | None:
+    """Read the API key of a unit from its host; None if it has none. Raises HostFailure."""
     if unit.promise.api_key is None:
         return None
     path = f"/etc/sparkiac/secrets/{unit.promise.api_key}"
     done = _connected(unit.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
-    if isinstance(done, HostFailure):
-        return done
     if done.returncode:
-        hint = "allow sudo without a password there, or use --from host as root"
-        return HostFailure(f"{path} cannot be read: {_last(done)}", hint, reachable=True)
+        reason = f"{path} cannot be read: {_last(done)}"
+        raise HostFailure(reason, "allow sudo without a password there, or use --from host as root")
     return done.stdout.strip()
 
 
-def _probe(
-    unit: ProbedUnit, endpoint: SshEndpoint | None, words: tuple[str, ...], given: str
-) -> tuple[ProbeStep, ...] | HostFailure:
+def _probe(unit: ProbedUnit, endpoint: SshEndpoint | None, words: tuple[str, ...], given: str) -> tuple[ProbeStep, ...]:
     done = _connected(endpoint, words, given, timeout_s=unit.promise.answer_s + _MARGIN_S)
-    if isinstance(done, HostFailure):
-        return done
     try:
         return _ProbeResult.of_output(done.stdout).steps
     except ValueError as error:
-        return _no_result(done, str(error), in_container="docker" in words)
+        raise _no_result(done, str(error), in_container="docker" in words) from None
 
 
 def _no_result(done: programs.Completed, fault: str, *, in_container: bool) -> HostFailure:
     if in_container and done.returncode in _NO_PYTHON:
-        return HostFailure(
-            f"the container of the client has no python3: {_last(done)}", "use --from host", reachable=True
-        )
+        return HostFailure(f"the container of the client has no python3: {_last(done)}", "use --from host")
     reason = f"the prober did not run: {_last(done)}" if done.returncode else f"the prober: {fault}"
-    return HostFailure(reason, "apply the generated files, or check what a login on the host prints", reachable=True)
+    return HostFailure(reason, "apply the generated files, or check what a login on the host prints")
 
 
 def _last(done: programs.Completed) -> str:
@@ -121,15 +114,9 @@ def _last(done: programs.Completed) -> str:
 
 def _connected(
     endpoint: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float
-) -> programs.Completed | HostFailure:
+) -> programs.Completed:
     late = HostFailure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
     return run(endpoint, words, text, timeout_s=timeout_s, late=late)
-
-
-THREADS: Final = 64
-"""Hosts that are checked at the same time; the units of a host are checked one after the other."""
-_ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
-_LOOPBACK: Final = "127.0.0.1"
 
 
 class Verified(NamedTuple):
@@ -152,10 +139,19 @@ class _UnitCheck(NamedTuple):
     """One unit to check from an origin."""
 
     name: str
-    unit: ProbedUnit | HostFailure
+    unit: ProbedUnit | None
+    """None if it listens on loopback."""
     host: str
     turns: tuple[str, ...]
     """Turns in which it runs; empty if it always runs."""
+
+    @property
+    def reached(self) -> ProbedUnit:
+        """Return the unit if it can be reached. Raises HostFailure."""
+        if self.unit is None:
+            reason = "it listens on loopback"
+            raise HostFailure(reason, "set bind to lan or fabric, or use --from host")
+        return self.unit
 
 
 def names(plan: Plan) -> tuple[str, ...]:
@@ -168,10 +164,13 @@ def clients(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
 
 
-def probed_unit(plan: Plan, name: str) -> ProbedUnit | HostFailure:
-    """Return the unit to which clients of a deployment send requests, with its URL for this machine."""
-    found = (check for host in plan.hosts for check in _checks(host, RequestOrigin("controller"), None, only=name))
-    return next((check.unit for check in found), HostFailure(f"{name} serves no requests", "", reachable=True))
+def probed_unit(plan: Plan, name: str) -> ProbedUnit:
+    """Return the unit to which clients of a deployment send requests, with its URL here. Raises HostFailure."""
+    for host in plan.hosts:
+        for check in _checks(host, RequestOrigin("controller"), None, only=name):
+            return check.reached
+    reason = f"{name} serves no requests"
+    raise HostFailure(reason)
 
 
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
@@ -203,14 +202,14 @@ def _resting(check: _UnitCheck, turn: str | None) -> Verified:
     """Return why a unit that the user named was not checked."""
     hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
     reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
-    return Verified(check.name, check.host, (), HostFailure(reason, hint, reachable=True))
+    return Verified(check.name, check.host, (), HostFailure(reason, hint))
 
 
 def _verified(check: _UnitCheck, source: RequestOrigin) -> Verified:
-    found = check.unit if isinstance(check.unit, HostFailure) else steps_of(check.unit, source)
-    if isinstance(found, HostFailure):
-        return Verified(check.name, check.host, (), found)
-    return Verified(check.name, check.host, found, None)
+    try:
+        return Verified(check.name, check.host, steps_of(check.reached, source), None)
+    except HostFailure as failure:
+        return Verified(check.name, check.host, (), failure)
 
 
 def _checks(
@@ -225,11 +224,9 @@ def _checks(
         if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
             continue
         url = promise.url if source.name == "host" else _url(unit, host, client)
-        target: ProbedUnit | HostFailure = ProbedUnit(endpoint(host), _for_client(promise, url, source))
-        if url is None and promise.url is not None:
-            target = HostFailure(
-                "it listens on loopback", "set bind to lan or fabric, or use --from host", reachable=True
-            )
+        target = None
+        if url is not None or promise.url is None:
+            target = ProbedUnit(endpoint(host), _for_client(promise, url, source))
         yield _UnitCheck(unit.name, target, host.name, host.turns_of(unit))
 
 

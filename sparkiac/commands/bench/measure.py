@@ -118,11 +118,11 @@ def planned_target(plan: Plan, name: str) -> BenchTarget | Exit:
     from sparkiac.bench import target
     from sparkiac.fleet.query import HostFailure
 
-    found = target.of_plan(plan, name)
-    if isinstance(found, HostFailure):
-        click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+    try:
+        return target.of_plan(plan, name)
+    except HostFailure as failure:
+        click.echo(f"{name}: {failure.reason}; {failure.hint}", err=True)
         return Exit.IO
-    return found
 
 
 def _job(mode: str, levels: Sequence[float], options: dict[str, Any]) -> BenchJob:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_interface
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -67,10 +67,11 @@ def ping(pair: Pair, mtu: int | None) -> LinkCheck:
     """Send packets of the full size that must not be split."""
     size = (mtu or 1500) - _HEADERS_BYTES
     options = ("-c", "3", "-W", "2", "-M", "do", "-s", str(size), "-I", pair.source.address)
-    done = _run(pair.source, ("ping", *options, pair.target.address))
     name = f"full-size packets to {pair.target.host.name} over {pair.source.link.interface}"
-    if isinstance(done, HostFailure):
-        return LinkCheck(pair.source.host.name, name, None, done.reason)
+    try:
+        done = _run(pair.source, ("ping", *options, pair.target.address))
+    except HostFailure as failure:
+        return LinkCheck(pair.source.host.name, name, None, failure.reason)
     passed = done.returncode == 0
     evidence = f"{size} bytes arrive" if passed else shown(programs.last_line(done.stdout + done.stderr, "no answer"))
     return LinkCheck(pair.source.host.name, name, passed, evidence, f"MTU {mtu or 1500} at both ends")
@@ -78,50 +79,48 @@ def ping(pair: Pair, mtu: int | None) -> LinkCheck:
 
 def speeds(pair: Pair, read: Mapping[str, HostPorts]) -> Iterator[Result]:
     """Measure with each tool that both hosts have."""
-    here, there = (set(read[end.host.name].tools or ()) for end in pair)
-    tools: dict[str, Callable[[Pair, Mapping[str, HostPorts]], float | str]] = {
-        "iperf3": _iperf3,
-        "ib_write_bw": _ib_write_bw,
-        "all_reduce_perf": _all_reduce,
-    }
+    tools = {"iperf3": _iperf3, "ib_write_bw": _ib_write_bw, "all_reduce_perf": _all_reduce}
     for tool, measure in tools.items():
         name = f"{tool} to {pair.target.host.name} over {pair.source.link.interface}"
         host = pair.source.host.name
-        missing = [end.host.name for end, have in zip(pair, (here, there), strict=True) if tool not in have]
-        found = f"not installed on {', '.join(missing)}" if missing else measure(pair, read)
-        if isinstance(found, str):
-            yield LinkCheck(host, name, None if missing else False, found), None
+        missing = [end.host.name for end in pair if tool not in (read[end.host.name].tools or ())]
+        if missing:
+            yield LinkCheck(host, name, None, f"not installed on {', '.join(missing)}"), None
+            continue
+        try:
+            found = measure(pair, read)
+        except HostFailure as failure:
+            yield LinkCheck(host, name, False, failure.reason), None  # noqa: FBT003
         else:
             speed = MeasuredSpeed(host, pair.target.host.name, pair.source.link.interface, tool, found)
             yield LinkCheck(host, name, True, f"{found:.2f} Gbit/s"), speed  # noqa: FBT003
 
 
-def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
+def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float:
     listen = f"iperf3 --server --one-off --daemon --idle-timeout 30 --bind {pair.target.address} --port {_IPERF_PORT}"
     send = (
         f"sleep 1; exec iperf3 --client {pair.target.address} --bind {pair.source.address} --port {_IPERF_PORT} "
         f"--time {_SECONDS} --parallel 4 --json"
     )
     output = _between(pair, listen, send)
-    if isinstance(output, HostFailure):
-        return output.reason
     try:
         return float(json.loads(output)["end"]["sum_received"]["bits_per_second"]) / 1e9
     except (ValueError, LookupError, TypeError):
-        return f"unexpected output: {shown(output)[:80]!r}"
+        raise _unexpected(shown(output)[:80]) from None
 
 
-def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float | str:
+def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float:
     options = [_rdma(end, read) for end in pair]
     if None in options:
-        return "a link has no RDMA device with a GID of its address"
+        reason = "a link has no RDMA device with a GID of its address"
+        raise HostFailure(reason)
     common = f"--report_gbits --duration {_SECONDS} --port {_RDMA_PORT}"
     listen = f"setsid timeout 30 ib_write_bw {options[1]} {common} >/dev/null 2>&1 </dev/null &"
     output = _between(pair, listen, f"sleep 1; exec ib_write_bw {options[0]} {common} {pair.target.address}")
-    if isinstance(output, HostFailure):
-        return output.reason
     rows = _ROW.findall(output)
-    return float(rows[-1]) if rows else f"unexpected output: {shown(output)[:80]!r}"
+    if not rows:
+        raise _unexpected(shown(output)[:80])
+    return float(rows[-1])
 
 
 def _rdma(end: End, read: Mapping[str, HostPorts]) -> str | None:
@@ -131,7 +130,7 @@ def _rdma(end: End, read: Mapping[str, HostPorts]) -> str | None:
     return None if port is None or port.hca is None or index is None else f"--ib-dev {port.hca} --gid-index {index}"
 
 
-def _all_reduce(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
+def _all_reduce(pair: Pair, _: Mapping[str, HostPorts]) -> float:
     """Run NCCL's all-reduce on both hosts; the first one must reach the second one over ssh, as mpirun requires."""
     parts = [
         f"-np 1 -H {end.address} -x NCCL_SOCKET_IFNAME={end.link.interface}"
@@ -139,28 +138,34 @@ def _all_reduce(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
         for end in pair
     ]
     output = _command(pair.source, f"exec mpirun {' : '.join(parts)}")
-    if isinstance(output, HostFailure):
-        return output.reason
     found = _BUS.search(output)
-    return float(found[1]) * _BITS if found else f"unexpected output: {shown(output)[-80:]!r}"
+    if found is None:
+        raise _unexpected(shown(output)[-80:])
+    return float(found[1]) * _BITS
 
 
-def _between(pair: Pair, listen: str, send: str) -> str | HostFailure:
+def _unexpected(output: str) -> HostFailure:
+    return HostFailure(f"unexpected output: {output!r}")
+
+
+def _between(pair: Pair, listen: str, send: str) -> str:
     """Start a server on the target, which ends by itself, and a client on the source; return the client's output."""
-    started = _command(pair.target, listen)
-    return started if isinstance(started, HostFailure) else _command(pair.source, send)
+    _command(pair.target, listen)
+    return _command(pair.source, send)
 
 
-def _command(end: End, script: str) -> str | HostFailure:
+def _command(end: End, script: str) -> str:
+    """Return the output of a script. Raises HostFailure."""
     done = _run(end, ("sh", "-c", script))
-    if isinstance(done, HostFailure) or not done.returncode:
-        return done if isinstance(done, HostFailure) else done.stdout
-    evidence = shown(programs.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
-    return HostFailure(f"{end.host.name}: {evidence}", "", reachable=True)
+    if done.returncode:
+        evidence = shown(programs.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
+        reason = f"{end.host.name}: {evidence}"
+        raise HostFailure(reason)
+    return done.stdout
 
 
-def _run(end: End, words: tuple[str, ...]) -> programs.Completed | HostFailure:
-    late = HostFailure(f"{end.host.name}: no result within {_TIMEOUT_S} s", "", reachable=True)
+def _run(end: End, words: tuple[str, ...]) -> programs.Completed:
+    late = HostFailure(f"{end.host.name}: no result within {_TIMEOUT_S} s")
     return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S, late=late)
 
 
