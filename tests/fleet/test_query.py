@@ -43,7 +43,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             words, input=program, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
         )
 
-    monkeypatch.setattr(query.ssh, "run", run)
+    monkeypatch.setattr(query.programs, "run", run)
     return tmp_path
 
 
