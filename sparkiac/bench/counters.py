@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.bench import client
+from sparkiac.bench.client import ApiEndpoint
 from sparkiac.catalog import metrics
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sparkiac.bench.client import ApiEndpoint
 
 _POSITION: Final = re.compile(r'position="(\d+)"')
 _PER_POSITION: Final = "vllm:spec_decode_num_accepted_tokens_per_pos_total"

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from threading import Event
+from typing import Final, NamedTuple
 
 from sparkiac.bench import client, counters, points
-from sparkiac.bench.client import Chat, Sample
-from sparkiac.bench.points import Point
-from sparkiac.bench.prompts import CALIBRATION, Length, length
+from sparkiac.bench.client import ApiEndpoint, Chat, Sample
+from sparkiac.bench.counters import Counters
+from sparkiac.bench.points import Point, Sizes
+from sparkiac.bench.prompts import CALIBRATION, Kind, Length, Prompts, length
 from sparkiac.upstream import parallel
 from sparkiac.upstream.streaming import ServerError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from threading import Event
-
-    from sparkiac.bench.client import ApiEndpoint
-    from sparkiac.bench.counters import Counters
-    from sparkiac.bench.points import Sizes
-    from sparkiac.bench.prompts import Kind, Prompts
 
 _WARM_TOKENS: Final = 8
 _GAIN: Final = 1.05

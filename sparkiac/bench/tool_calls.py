@@ -6,16 +6,13 @@ A wrong value, a missing call, and a call where none is needed are failures. Tex
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from sparkiac.bench import client
+from sparkiac.bench.runner import BenchSession
 from sparkiac.model.bench import ToolCase
 from sparkiac.upstream.streaming import ServerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.bench.runner import BenchSession
 
 _TIMEOUT_S: Final = 300
 _MAX_TOKENS: Final = 2048

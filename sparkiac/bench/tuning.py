@@ -7,20 +7,16 @@ became warmer or busier does not count.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.bench import comparison
-from sparkiac.report import Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from sparkiac.bench.comparison import Row
-    from sparkiac.engines import Engine
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.plan import Container
-    from sparkiac.report import Scalar
+from sparkiac.bench.comparison import Row
+from sparkiac.engines import Engine
+from sparkiac.model.bench import BenchRecord
+from sparkiac.plan import Container
+from sparkiac.report import Edit, Scalar
 
 GOALS: Final = {"decode": "decode", "ttft": "TTFT", "throughput": "throughput"}
 """Value of --goal → quantity that must become better."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.fleet.query import HostFailure, SshEndpoint, endpoint, query, run
+from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, endpoint, query, run
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.contract import Promise
 from sparkiac.plan.dependents import Program
@@ -15,8 +15,6 @@ from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import ReportedFacts, Text
 
-THREADS: Final = 64
-"""Hosts that are checked at the same time; the units of a host are checked one after the other."""
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
 _LOOPBACK: Final = "127.0.0.1"
 IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from sparkiac.lock.merge import SECTIONS
+from sparkiac.catalog.interfaces import Captured
+from sparkiac.lock.comparison import PinDifference
+from sparkiac.lock.merge import SECTIONS, PinRequest, UnusedPin
+from sparkiac.lock.required import RequiredPin
+from sparkiac.model.lock import Lock
+from sparkiac.plan import Plan
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import build_hint
 from sparkiac.rules.others.lck import OTHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sparkiac.catalog.interfaces import Captured
-    from sparkiac.lock.comparison import PinDifference
-    from sparkiac.lock.merge import PinRequest, UnusedPin
-    from sparkiac.lock.required import RequiredPin
-    from sparkiac.model.lock import Lock
-    from sparkiac.plan import Plan
-    from sparkiac.source.document import Document
+from sparkiac.source.document import Document
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
 _STALE: Final = ("LCK031", "stale-lock")

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import httpx2
@@ -79,7 +80,6 @@ HUB: Final = FailureCodes(HUB_NO_RESPONSE, HUB_NO_RESPONSE, HUB_INVALID)
 FILE: Final = FailureCodes(FILE_NO_RESPONSE, FILE_INVALID, FILE_INVALID)
 
 
-_TOO_MANY: Final = 429
 _RATE: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")
 _RESET: Final = re.compile(r"\br=0\b.*\bt=(\d{1,9})")
 _HINT: Final = "check the name, the network, HTTPS_PROXY and NO_PROXY"
@@ -133,7 +133,7 @@ def busy(status: int, headers: Mapping[str, str], host: str) -> ResponseFailure:
     """Return the failure for status 408, 429 or 5xx."""
     wait_s = _requested_wait(headers)
     wait = f"; it requests a wait of {wait_s:.0f} s" if wait_s else ""
-    if status != _TOO_MANY:
+    if status != HTTPStatus.TOO_MANY_REQUESTS:
         return ResponseFailure(f"HTTP {status}{wait}", host=host, wait_s=wait_s)
     limit = _RATE.fullmatch(headers.get("RateLimit-Limit", ""))
     rate = f"; its limit is {limit[1]} in {limit[2]} s" if limit else ""

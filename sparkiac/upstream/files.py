@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -23,7 +24,6 @@ LARGEST_BYTES: Final = 1_073_741_824
 _CHUNK_BYTES: Final = 65_536
 _DISK: Final = "file://"
 _MISSING: Final = frozenset({401, 403, 404, 410})
-_OK: Final = 200
 
 
 def resolve(
@@ -49,7 +49,7 @@ def resolve(
     if response.status in _MISSING:
         message = f"{url}: no such file, or it needs a login (HTTP {response.status})"
         raise UpstreamError(errors.NO_FILE, message, "hosts download it without credentials")
-    if response.status != _OK:
+    if response.status != HTTPStatus.OK:
         raise UpstreamError(errors.FILE_NO_RESPONSE, f"{url}: HTTP {response.status}")
     return LockedFile(sha256=response.sha256, size_bytes=response.size_bytes)
 

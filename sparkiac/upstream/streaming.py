@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Event
 from typing import Any, Final, NamedTuple
@@ -23,7 +24,6 @@ _MAX_BYTES: Final = 1 << 24
 """Longest response that is read as a whole. A page of metrics has 60 kB."""
 _MAX_EVENT_BYTES: Final = 1 << 20
 _SHOWN: Final = 200
-_OK: Final = 200
 
 
 class ServerError(Exception):
@@ -117,7 +117,7 @@ def _sent(connection: HTTPConnection, request: ServerRequest) -> HTTPResponse:
     parts = urlsplit(request.url)
     connection.request("GET" if body is None else "POST", parts.path or "/", body, headers)
     response = connection.getresponse()
-    if response.status != _OK:
+    if response.status != HTTPStatus.OK:
         message = f"HTTP {response.status}: {_reason(_body(response, request))}"
         raise ServerError(message)
     return response

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, NamedTuple, Self
 
@@ -30,8 +31,7 @@ MIN_BYTES_PER_S: Final = 16_384
 """Minimum average speed of a response that takes longer than the total timeout."""
 _ERROR_MAX_BYTES: Final = 65_536
 _FIRST_WAIT_S: Final = 0.5
-_BUSY: Final = frozenset({408, 429})
-_SERVER_ERROR: Final = 500
+_BUSY: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 
 
@@ -123,7 +123,11 @@ class Transport:
         """
         for attempt in range(1, TRIES + 1):
             result = self._follow(request)
-            if isinstance(result, HttpResponse) and result.status not in _BUSY and result.status < _SERVER_ERROR:
+            if (
+                isinstance(result, HttpResponse)
+                and result.status not in _BUSY
+                and result.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            ):
                 return result
             failure = (
                 result if isinstance(result, ResponseFailure) else busy(result.status, result.headers, result.host)

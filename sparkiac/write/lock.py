@@ -18,18 +18,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from sparkiac.write import tree
 from sparkiac.write.preview import is_open_at
-from sparkiac.write.staging import Busy, UnsafeTarget
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sparkiac.write.staging import TargetPaths
+from sparkiac.write.staging import Busy, TargetPaths, UnsafeTarget
 
 _TRIES = 20
 """A try fails only if another run ends in the microseconds between two system calls."""

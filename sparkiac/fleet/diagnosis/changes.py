@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from sparkiac.model.symptoms import FromLine
-from sparkiac.report import REMOVE, Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.fleet.diagnosis.matching import Occurrence
-    from sparkiac.model.symptoms import Remedy
-    from sparkiac.plan.container import Container
-    from sparkiac.report import Path, Removal, Scalar
+from sparkiac.fleet.diagnosis.matching import Occurrence
+from sparkiac.model.symptoms import FromLine, Remedy
+from sparkiac.plan.container import Container
+from sparkiac.report import REMOVE, Edit, Path, Removal, Scalar
 
 
 class ChangeTarget(NamedTuple):

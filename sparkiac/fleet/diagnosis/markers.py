@@ -6,16 +6,13 @@ The lines are those of vLLM 0.15.1 to 0.33.0.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
+from sparkiac.fleet.diagnosis.lines import LogLine
 from sparkiac.memory import startup
 from sparkiac.memory.values import GIB
 from sparkiac.plan.numbers import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sparkiac.fleet.diagnosis.lines import LogLine
 
 _READY: Final = "Application startup complete"
 _HEADLESS: Final = ("headless multiproc executor", "Kernel JIT monitor activated")

@@ -6,10 +6,9 @@ chunked prefill, async scheduling and MTP, one at a time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from sparkiac.plan.container import Container
+from sparkiac.plan.container import Container
 
 FIRST: Final = "minimal"
 SPECULATION: Final = "speculation"
@@ -27,30 +26,18 @@ _GROUPS: Final = {
     "attention": ("attention_backend", "attention_config", "gdn_prefill_backend", "mm_encoder_attn_backend"),
     "loading": ("load_format", "model_loader_extra_config", "safetensors_load_strategy"),
     "cuda-graphs": (
-        "compilation_config",
-        "max_cudagraph_capture_size",
-        "cudagraph_capture_sizes",
-        "optimization_level",
+        *("compilation_config", "max_cudagraph_capture_size", "cudagraph_capture_sizes", "optimization_level"),
     ),
     SIZES: ("max_model_len", "max_num_seqs"),
 }
 """Name of a step → the engine options that it adds."""
 _KEPT: Final = frozenset(
-    {
-        *("host", "port", "tokenizer", "tokenizer_mode", "trust_remote_code", "dtype", "quantization", "moe_backend"),
-        *(
-            "linear_backend",
-            "hf_overrides",
-            "config_format",
-            "runner",
-            "convert",
-            "language_model_only",
-            "enforce_eager",
-        ),
-        *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel"),
-        *("distributed_executor_backend", "nnodes", "node_rank", "master_addr", "master_port", "headless"),
-        *("gpu_memory_utilization", "kv_cache_memory_bytes", "reasoning_parser", "api_key"),
-    }
+    """
+    host port tokenizer tokenizer_mode trust_remote_code dtype quantization moe_backend linear_backend hf_overrides
+    config_format runner convert language_model_only enforce_eager tensor_parallel_size pipeline_parallel_size
+    data_parallel_size enable_expert_parallel distributed_executor_backend nnodes node_rank master_addr master_port
+    headless gpu_memory_utilization kv_cache_memory_bytes reasoning_parser api_key
+    """.split()  # noqa: SIM905  a list of 29 lines is no clearer
 )
 """Options of every step: without them the server is another one, or does not fit the host."""
 _REST: Final = "other-options"

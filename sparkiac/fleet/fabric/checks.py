@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv6Address, ip_interface
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.fleet.machine import HostPorts, RdmaInterface
-    from sparkiac.model.inventory import FabricLink, Twin
-    from sparkiac.plan import HostPlan, Plan
+from sparkiac.fleet.machine import HostPorts, RdmaInterface
+from sparkiac.model.inventory import FabricLink, Twin
+from sparkiac.plan import HostPlan, Plan
 
 _GIB: Final = 1 << 30
 _SAME_MEMORY: Final = 0.01

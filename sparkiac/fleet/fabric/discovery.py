@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.fleet.machine import FabricPort, HostPorts, RdmaInterface
+from sparkiac.fleet.machine import FabricPort, HostPorts, RdmaInterface
 
 _LINK_LOCAL: Final = "169.254."
 _FIRST_NETWORK: Final = 177

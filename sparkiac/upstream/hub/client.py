@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -73,10 +74,6 @@ def _stored(environ: Mapping[str, str]) -> str:
 _LISTING_MAX_BYTES: Final = 33_554_432
 """32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
 _TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
-_OK: Final = frozenset({200, 206})
-_UNAUTHORIZED: Final = 401
-_FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
 
 
 class HubFile(NamedTuple):
@@ -156,7 +153,7 @@ class HubClient:
     def _send(self, request: HttpRequest, handle: str, revision: str) -> HttpResponse:
         login = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         response = self._transport.send(request._replace(headers={**request.headers, **login}))
-        if response.status in _OK:
+        if response.status in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
             return response
         raise self._error(response, handle, revision)
 
@@ -175,14 +172,14 @@ class HubClient:
             return UpstreamError(errors.NO_REVISION, message, f"see {where}/tree/main for its branches and tags")
         if code == "EntryNotFound":
             return UpstreamError(errors.HUB_INVALID, f"{where} lists a file that is missing at {revision}")
-        if status == _UNAUTHORIZED and self._token and b"credentials" in response.body:
+        if status == HTTPStatus.UNAUTHORIZED and self._token and b"credentials" in response.body:
             hint = "set HF_TOKEN to a valid token, or run `hf auth login`"
             return UpstreamError(errors.NO_MODEL, f"{self.endpoint} rejects the token", hint)
-        if status in {_UNAUTHORIZED, _NOT_FOUND}:
+        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             access = "use a token that can read it" if self._token else "set HF_TOKEN to a token that can read it"
             hint = f"check the name; if the repository is private, {access}"
             return UpstreamError(errors.NO_MODEL, f"{where}: no such repository, or it is private", hint)
-        if status == _FORBIDDEN:
+        if status == HTTPStatus.FORBIDDEN:
             hint = "allow the token to read gated repositories, or set HF_TOKEN to another token"
             return UpstreamError(errors.GATED, f"{where}: the token has no read access", hint)
         return UpstreamError(errors.HUB_NO_RESPONSE, f"{where}: HTTP {status}")

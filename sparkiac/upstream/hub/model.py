@@ -6,23 +6,19 @@ import hashlib
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from sparkiac.model import forms as patterns
 from sparkiac.model.base import MOST_BYTES
-from sparkiac.model.lock import LockedModel, ModelFile
+from sparkiac.model.lock import LoadedFormat, LockedModel, ModelFile
 from sparkiac.report.hints import nearest
 from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.hub import config, safetensors, selection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from sparkiac.model.lock import LoadedFormat
-    from sparkiac.upstream.hub.client import HubClient, HubFile
+from sparkiac.upstream.hub.client import HubClient, HubFile
 
 R = TypeVar("R")
 

@@ -12,12 +12,10 @@ load.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from sparkiac.model.lock import LoadedFormat, WeightFormat
+from sparkiac.model.lock import LoadedFormat, WeightFormat
 
 _SPLIT: Final = re.compile(r"(?P<stem>.+)-[0-9]{5}-of-(?P<parts>[0-9]{5})\.gguf")
 _MOST_PARTS: Final = 1000

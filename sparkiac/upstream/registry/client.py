@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final, NamedTuple, Self
 
 import httpx2
@@ -27,10 +28,6 @@ _ACCEPTED: Final = ", ".join(sorted(INDEXES | MANIFESTS))
 MANIFEST_MAX_BYTES: Final = 4 * 1024 * 1024
 """Size that registries should accept at least (OCI distribution specification, "Pushing Manifests")."""
 BLOB_MAX_BYTES: Final = 8 * 1024 * 1024
-_OK: Final = 200
-_UNAUTHORIZED: Final = 401
-_FORBIDDEN: Final = 403
-_MISSING: Final = 404
 _TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,100}")
 _ERROR_CODE: Final = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
 
@@ -107,11 +104,11 @@ class RegistryClient:
         """
         response = self._send(reference, path, max_bytes)
         code = f" {found[1].decode()}" if (found := _ERROR_CODE.search(response.body)) else ""
-        if response.status in {_UNAUTHORIZED, _FORBIDDEN} and self._is_from(response, reference):
+        if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} and self._is_from(response, reference):
             raise denied(reference, self._credentials, response.host, f" (HTTP {response.status}{code})")
-        if response.status == _MISSING:
+        if response.status == HTTPStatus.NOT_FOUND:
             return None
-        if response.status != _OK:
+        if response.status != HTTPStatus.OK:
             message = f"{reference}: {response.host}: HTTP {response.status}{code}"
             raise UpstreamError(errors.REGISTRY_NO_RESPONSE, message)
         return response
@@ -135,7 +132,7 @@ class RegistryClient:
 
         header = self._authorization.header(reference, base=base)
         response = send(header)
-        if response.status != _UNAUTHORIZED or not self._is_from(response, reference):
+        if response.status != HTTPStatus.UNAUTHORIZED or not self._is_from(response, reference):
             return response
         challenge = response.headers.get("WWW-Authenticate", "")
         return send(self._authorization.renewed(reference, challenge, base=base, refused=header))

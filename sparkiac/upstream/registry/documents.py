@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from sparkiac.model.base import Bytes, Digest, Model
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-
-if TYPE_CHECKING:
-    from sparkiac.upstream.registry import ImageReference
+from sparkiac.upstream.registry import ImageReference
 
 
 class RegistryDocument(Model):

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -54,13 +54,6 @@ _UBUNTU: Final = "ubuntu"
 _VERSION: Final = re.compile(r"v?[0-9][A-Za-z0-9.+_-]{0,63}")
 
 
-class _PlatformManifest(NamedTuple):
-    """The manifest for one architecture."""
-
-    manifest: ImageManifest
-    digest: str
-
-
 def resolve(
     reference: str, *, client: RegistryClient, source: str | None = None, architecture: str = "arm64"
 ) -> LockedImage:
@@ -70,8 +63,8 @@ def resolve(
     """
     subject = parse(source or reference)
     top = client.manifest(subject, subject.selector)
-    found = _platform_manifest(subject, top, client=client, architecture=architecture)
-    manifest, config = found.manifest, found.manifest.config
+    manifest, digest = _platform_manifest(subject, top, client=client, architecture=architecture)
+    config = manifest.config
     if config.media_type not in _CONFIGURATIONS:
         message = f"{subject}: not a container image: its configuration has another media type"
         raise UpstreamError(errors.REGISTRY_INVALID, message)
@@ -82,7 +75,7 @@ def resolve(
     try:
         return LockedImage(
             digest=top.digest,
-            manifest=found.digest,
+            manifest=digest,
             config=config.digest,
             entrypoint=defaults.entrypoint or (),
             command=defaults.command or (),
@@ -107,12 +100,13 @@ def versions(defaults: ContainerDefaults) -> dict[str, str]:
 
 def _platform_manifest(
     subject: ImageReference, content: ManifestContent, *, client: RegistryClient, architecture: str
-) -> _PlatformManifest:
+) -> tuple[ImageManifest, str]:
+    """Return the manifest for an architecture, and its digest."""
     for _ in range(_MAX_DEPTH):
         if content.media_type not in INDEXES:
             manifest = read(ImageManifest, content.body, subject=subject)
             _refuse_type(subject, content, manifest.media_type)
-            return _PlatformManifest(manifest, content.digest)
+            return manifest, content.digest
         index = read(ImageIndex, content.body, subject=subject)
         _refuse_type(subject, content, index.media_type)
         entry = _entry(subject, index, architecture)
