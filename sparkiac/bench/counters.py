@@ -86,8 +86,6 @@ def speculation(grown: Counters) -> SpeculationCounters | None:
     drafts, drafted, accepted = (grown.values.get(each) for each in ("drafts", "draft_tokens", "accepted_tokens"))
     if not drafts or not drafted or accepted is None:
         return None
-    acceptance, each = accepted / drafted, drafted / drafts
+    rate, each = accepted / drafted, drafted / drafts
     shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
-    return SpeculationCounters(
-        acceptance, client.waste(acceptance), each, client.draft_length(acceptance, each), shares
-    )
+    return SpeculationCounters(rate, client.waste(rate), each, client.draft_length(rate, each), shares)

@@ -82,7 +82,7 @@ def _serve(data: Mapping[str, Any]) -> BenchRecord:
     point = PointRecord(
         name=f"concurrency {data['max_concurrency']}" if data.get("max_concurrency") else "unlimited",
         concurrency=int(data.get("max_concurrency") or data["num_prompts"]),
-        rate=_finite(data.get("request_rate")),
+        rate=data["request_rate"] if isinstance(data.get("request_rate"), int | float) else None,
         rounds=tuple(_requests(data)),
         reported={name: float(data[key]) for key, name in _SERVE.items() if data.get(key) is not None},
     )
@@ -183,10 +183,6 @@ def _spec(row: re.Match[str]) -> PointRecord:
             "latency, ms": float(row["total"].replace(",", "")),
         },
     )
-
-
-def _finite(rate: object) -> float | None:
-    return float(rate) if isinstance(rate, int | float) else None
 
 
 _RESULT: Final = "result.json"

@@ -155,12 +155,11 @@ def _points(rounds: Iterable[Round]) -> tuple[PointRecord, ...]:
     found: dict[Point, list[RoundRecord]] = {}
     for each in rounds:
         found.setdefault(each.point, []).append(_round(each))
-    return tuple(PointRecord(**_shared(point), rounds=tuple(listed)) for point, listed in found.items())
-
-
-def _shared(point: Point) -> dict[str, Any]:
-    """Return the values of a point that its record has too."""
-    return {name: value for name, value in point._asdict().items() if name in PointRecord.model_fields}
+    shared = PointRecord.model_fields.keys() & set(Point._fields)
+    return tuple(
+        PointRecord(**{name: getattr(point, name) for name in shared}, rounds=tuple(listed))
+        for point, listed in found.items()
+    )
 
 
 def _round(found: Round) -> RoundRecord:

@@ -65,20 +65,15 @@ def points(mode: str, sizes: Sizes = Sizes(), levels: Sequence[float] = ()) -> t
     if mode == "speculation":
         return tuple(Point(kind, prompt, output, kind) for kind in KINDS)
     if mode == "sweep":
-        return tuple(at_concurrency(int(level), prompt, output) for level in levels or CONCURRENCY)
+        return tuple(
+            Point(f"concurrency {level}", prompt, output, concurrency=level, requests=max(4, _PER_SLOT * level))
+            for level in map(int, levels or CONCURRENCY)
+        )
     if mode == "rate":
-        return tuple(at_rate(level, prompt, output) for level in levels)
+        return tuple(
+            Point(f"rate {level:g}", prompt, output, concurrency=BURST, rate=level, requests=BURST) for level in levels
+        )
     return (Point(mode, prompt, output),)
-
-
-def at_concurrency(level: int, prompt: int, output: int) -> Point:
-    """Return the point with this many concurrent requests."""
-    return Point(f"concurrency {level}", prompt, output, concurrency=level, requests=max(4, _PER_SLOT * level))
-
-
-def at_rate(level: float, prompt: int, output: int) -> Point:
-    """Return the point with this many requests per second."""
-    return Point(f"rate {level:g}", prompt, output, concurrency=BURST, rate=level, requests=BURST)
 
 
 def burst(sizes: Sizes) -> Point:

@@ -67,10 +67,6 @@ def length(tokens: tuple[int, int]) -> Length:
     return Length(tokens[0] - few * per_unit, per_unit)
 
 
-def _word(word: str, _: random.Random) -> str:
-    return word
-
-
 def _code(name: str, source: random.Random) -> str:
     value = source.randrange(100, 1000)
     return f"def {name}_{value}(value: int) -> int:\n    return value * {value} + {source.randrange(10)}\n"
@@ -82,7 +78,7 @@ def _structured(name: str, source: random.Random) -> str:
 
 
 _FORMS: Final[dict[Kind, tuple[Callable[[str, random.Random], str], str]]] = {
-    "filler": (_word, " "),
+    "filler": (lambda word, _: word, " "),
     "code": (_code, "\n"),
     "structured": (_structured, "\n"),
 }

@@ -59,12 +59,12 @@ def _speed(point: PointRecord, quantity: Quantity, kind: str, link: str) -> Iter
     if spread is None or spread.p90 > FASTEST:
         return
     drafts = summary.speculation(point)
+    low, high = spread.median * (1 - comparison.SMALLEST), spread.median * (1 + comparison.SMALLEST)
+    rates = {"rate": spread.median, "low": min(spread.p10, low), "high": max(spread.p90, high)}
     yield Speed.model_validate(
         {
             "kind": kind,
-            "rate": _rounded(spread.median),
-            "low": _rounded(min(spread.p10, spread.median * (1 - comparison.SMALLEST))),
-            "high": _rounded(max(spread.p90, spread.median * (1 + comparison.SMALLEST))),
+            **{name: float(f"{rate:.{_DIGITS}g}") for name, rate in rates.items()},
             "context": summary.prompt(point),
             "concurrency": point.concurrency,
             "acceptance": None if drafts is None else _share(drafts.acceptance),
@@ -72,10 +72,6 @@ def _speed(point: PointRecord, quantity: Quantity, kind: str, link: str) -> Iter
             "source": link,
         }
     )
-
-
-def _rounded(rate: float) -> float:
-    return float(f"{rate:.{_DIGITS}g}")
 
 
 def _share(value: float) -> float:

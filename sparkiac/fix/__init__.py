@@ -79,13 +79,11 @@ def _fault(finding: Finding, before: Report, after: Report | None) -> str:
     old, new = (Counter(each.code for each in report.findings) for report in (before, after))
     if new[finding.code] >= old[finding.code]:
         return "the finding remains"
-    old, new = (Counter(each.code for each in _errors(report)) for report in (before, after))
+    old, new = (
+        Counter(each.code for each in report.findings if each.severity is Severity.ERROR) for report in (before, after)
+    )
     added = sorted((new - old).keys())
     return f"it adds {', '.join(added)}" if added else ""
-
-
-def _errors(report: Report) -> list[Finding]:
-    return [finding for finding in report.findings if finding.severity is Severity.ERROR]
 
 
 def _with_reason(finding: Finding, left: dict[Key, str]) -> Finding:

@@ -61,8 +61,6 @@ def _remove(data: Any, paths: Sequence[Path]) -> None:  # noqa: ANN401
 
 Values = Mapping[str, Any]
 
-_KEY: Final = "deployments"
-
 
 def entry_names(text: str, *kinds: str) -> list[str]:
     """Return the entry_names of an inventory's entries of these kinds, such as `deployments`, sorted."""
@@ -92,10 +90,8 @@ def without_deployment(text: str, name: str) -> str:
     """Return the text without a deployment and the comments in its lines. Raises CannotEdit."""
     data, root = read(text)
     wanted = mutable(data)
-    del wanted[_KEY][name]
-    if not wanted[_KEY]:
-        del wanted[_KEY]
-    return require_data(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
+    _remove(wanted, [("deployments", name)])
+    return require_data(cut(text, root, [("deployments", name)], with_comments=True), wanted)
 
 
 def _lines(name: str, values: Values, indent: int, width: int) -> list[str]:

@@ -59,7 +59,7 @@ def into_brackets(text: str, node: YamlNode, pair: str) -> str:
 
 
 def _lines(keys: list[str], value: Scalar, indent: int, width: int) -> list[str]:
-    lines = [f"{' ' * (indent + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
+    lines = [f"{' ' * (indent + width * depth)}{scalar(key, '')}:" for depth, key in enumerate(keys)]
     lines[-1] += f" {scalar(value, '')}"
     return lines
 
@@ -73,12 +73,8 @@ def step(text: str, root: YamlNode) -> int:
 def _pair(keys: list[str], value: Scalar) -> str:
     written = scalar(value, "")
     for depth, key in enumerate(reversed(keys)):
-        written = f"{_key(key)}: {{{written}}}" if depth else f"{_key(key)}: {written}"
+        written = f"{scalar(key, '')}: {{{written}}}" if depth else f"{scalar(key, '')}: {written}"
     return written
-
-
-def _key(key: str) -> str:
-    return scalar(key, "")
 
 
 def flow(value: Any) -> str:  # noqa: ANN401  plain data

@@ -149,7 +149,11 @@ class PinComparison(NamedTuple):
 def by_name(lock: Lock | None, pins: Iterable[RequiredPin]) -> tuple[PinRequest, ...]:
     """Return a request for each locked pin, by its tag, branch or URL."""
     found = ((pin, locked_entry(lock, pin)) for pin in pins)
-    return tuple(PinRequest(_at_revision(pin, locked), "upgrade") for pin, locked in found if locked)
+    return tuple(
+        PinRequest(pin if isinstance(locked, LockedImage) else pin._replace(revision=locked.revision), "upgrade")
+        for pin, locked in found
+        if locked
+    )
 
 
 def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: RequestResults) -> tuple[PinRequest, ...]:
@@ -175,10 +179,6 @@ def compared(
         differences += found
         confirmed += [] if found else [pin]
     return PinComparison(tuple(confirmed), tuple(differences), tuple(failed))
-
-
-def _at_revision(pin: RequiredPin, locked: LockEntry) -> RequiredPin:
-    return pin if isinstance(locked, LockedImage) else pin._replace(revision=locked.revision)
 
 
 def _pinned(pin: RequiredPin, locked: LockEntry) -> PinRequest:

@@ -86,7 +86,7 @@ def different(found: Iterable[PinDifference], *, inventory: str, lock: Document)
     """Return a finding for each value of the lock that its server does not confirm, with both values."""
     for each in found:
         pin, what = each.pin, ".".join(each.path)
-        here, there = ("missing" if value is None else _shown(value) for value in (each.locked, each.upstream))
+        here, there = map(_shown, (each.locked, each.upstream))
         kept = {None: "", True: ", where the pinned one still exists", False: ", where the pinned one is missing"}
         message = f"{pin.kind} {pin.name}: {what} is {here} in the lock, but {there} upstream{kept[each.kept]}"
         if each.kept is None and each.path != ("sha256",):
@@ -98,6 +98,8 @@ def different(found: Iterable[PinDifference], *, inventory: str, lock: Document)
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -59,9 +59,11 @@ def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
 
 
 def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) -> bytes:
-    listed, id_ = _inspected(_run((*docker, *_INSPECT, source.image), source))
-    digests = sorted({id_, *(each.partition("@")[2] for each in listed)})
-    output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=_program())
+    inspected = _run((*docker, *_INSPECT, source.image), source)
+    listed, end = json.JSONDecoder().raw_decode(inspected)  # an image that was built locally has only an ID
+    digests = sorted({json.loads(inspected[end:]), *(each.partition("@")[2] for each in listed or [])})
+    extractor = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
+    output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=extractor)
     try:
         data = json.loads(output) | {"image": {"reference": reference, "digests": digests}}
         raw = (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
@@ -70,19 +72,6 @@ def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) 
         message = f"the interface of the vLLM in {source.image} on {source.machine} cannot be read"
         raise CaptureError(message, "this version of sparkiac does not support that vLLM release") from None
     return raw
-
-
-def _program() -> str:
-    """Return the extractor as one program."""
-    bundled = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
-    assert isinstance(bundled, str)  # noqa: S101
-    return bundled
-
-
-def _inspected(text: str) -> tuple[list[str], str]:
-    """Return the references with a digest, and the ID. An image that was built locally has only an ID."""
-    listed, end = json.JSONDecoder().raw_decode(text)
-    return listed or [], json.loads(text[end:])
 
 
 def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") -> str:

@@ -137,17 +137,13 @@ def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False
         message = "git is not installed on this machine, or not in PATH"
         raise GitError(message) from None
     except subprocess.TimeoutExpired:
-        message = f"git {_command(words)} did not end within {_TIMEOUT_S} s"
+        command = next(word for word in words if not word.startswith("-") and "=" not in word)
+        message = f"git {command} did not end within {_TIMEOUT_S} s"
         raise GitError(message) from None
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
         raise GitError(_reason(done.stderr.decode(errors="replace")) or default)
     return done.stdout
-
-
-def _command(words: tuple[str, ...]) -> str:
-    """Return the git command after its options."""
-    return next(word for word in words if not word.startswith("-") and "=" not in word)
 
 
 def _reason(errors: str) -> str:

@@ -79,10 +79,7 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
         journal, kernel = printed(there.target, unit, port=there.port)
     except JournalError as error:
         return HostLogs((), str(error))
-    logs = (_recent(lines.read(host.name, [journal.encode()])), lines.read(f"{host.name} kernel", [kernel.encode()]))
+    log = lines.read(host.name, [journal.encode()])
+    recent = log._replace(lines=tuple(line for line in log.lines if line.start > log.starts - _STARTS))
+    logs = (recent, lines.read(f"{host.name} kernel", [kernel.encode()]))
     return HostLogs(tuple(log for log in logs if log.lines))
-
-
-def _recent(log: Log) -> Log:
-    first = log.starts - _STARTS + 1
-    return log._replace(lines=tuple(line for line in log.lines if line.start >= first))

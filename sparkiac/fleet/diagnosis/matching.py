@@ -168,16 +168,14 @@ def _time(line: LogLine) -> tuple[int, str, int]:
 
 
 def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
-    ranked = sorted(found, key=_rank)
+    ranked = sorted(
+        found, key=lambda each: (_SEVERITIES.index(each.severity), each.symptom.consequence, _time(each.lines[0]))
+    )
     caused: dict[str, list[Occurrence]] = defaultdict(list)
     for each in ranked:
         cause = _cause(each, ranked)
         caused[cause.symptom.code if cause else ""].append(each)
     return tuple(each._replace(consequences=tuple(caused[each.symptom.code])) for each in caused[""])
-
-
-def _rank(seen: Occurrence) -> tuple[int, bool, tuple[int, str, int]]:
-    return _SEVERITIES.index(seen.severity), seen.symptom.consequence, _time(seen.lines[0])
 
 
 def _cause(seen: Occurrence, ranked: Sequence[Occurrence]) -> Occurrence | None:

@@ -127,9 +127,8 @@ def _memory(group: str, hosts: list[HostPlan], values: Mapping[str, int | None])
     if len(known) < len(hosts):
         return LinkCheck(group, "memory", None, evidence, expected)
     equal = max(known) - min(known) <= _SAME_MEMORY * max(known)
-    stated = all(_near(host.memory_bytes, values[host.name]) for host in hosts)
+    stated = all(
+        host.memory_bytes is not None and abs(host.memory_bytes - size) <= _SAME_MEMORY * host.memory_bytes
+        for host, size in zip(hosts, known, strict=True)
+    )
     return LinkCheck(group, "memory", equal or stated, evidence, expected)
-
-
-def _near(planned: int | None, measured: int | None) -> bool:
-    return planned is not None and measured is not None and abs(planned - measured) <= _SAME_MEMORY * planned
