@@ -13,6 +13,13 @@ from typing import Any, Final, NamedTuple
 from sparkiac.upstream.programs import Number, ReportedFacts, Text
 from sparkiac.upstream.streaming import Arrival, ServerError, ServerRequest, fetch, stream
 
+_CHAT: Final = "/v1/chat/completions"
+_TEXTS: Final = ("content", "reasoning", "reasoning_content")
+"""Fields of a delta that contain generated text. The names of reasoning differ between releases."""
+_TIMEOUT_S: Final = 900
+"""Longest wait for the next part of a response. The first part of a long prompt takes minutes."""
+_SHORTEST_S: Final = 1.0
+
 
 def prefill_speed(prompt_tokens: int, ttft_s: float) -> float | None:
     """Return the prompt tokens per second until the first token."""
@@ -42,14 +49,6 @@ def draft_length(acceptance: float, drafted: float) -> float:
 def waste(acceptance: float) -> float:
     """Return the share of drafted tokens that were rejected."""
     return 1 - acceptance
-
-
-_CHAT: Final = "/v1/chat/completions"
-_TEXTS: Final = ("content", "reasoning", "reasoning_content")
-"""Fields of a delta that contain generated text. The names of reasoning differ between releases."""
-_TIMEOUT_S: Final = 900
-"""Longest wait for the next part of a response. The first part of a long prompt takes minutes."""
-_SHORTEST_S: Final = 1.0
 
 
 class ApiEndpoint(NamedTuple):

@@ -25,6 +25,7 @@ SLOWER: Final = "slower"
 CANNOT_TELL: Final = "cannot tell"
 MIXED: Final = "faster and slower"
 _TOOLS: Final = "tool calls"
+_EXACT: Final = 20
 
 
 class Row(NamedTuple):
@@ -142,9 +143,6 @@ def _different(name: str, before: object, after: object) -> Iterator[str]:
 
 def _shown(value: object) -> str:
     return "none" if value in (None, "", {}, ()) else str(value)
-
-
-_EXACT: Final = 20
 
 
 def p_value(first: Sequence[float], second: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sparkiac.bench.client import ApiEndpoint
 from sparkiac.bench.points import Sizes
@@ -53,6 +53,8 @@ _SPEC_ROW: Final = re.compile(
 _EVAL_MODEL: Final = re.compile(r"^│\s+(\S+)(?:\s+via \S+ @ \S+)?\s+│$", re.MULTILINE)
 _VERSION: Final = re.compile(r"tool-eval-bench v([\d.]+)")
 _UNDATED: Final = "unknown"
+_RESULT: Final = "result.json"
+"""File of a result; a program that does not name it prints the result."""
 
 
 def read(text: str) -> BenchRecord:
@@ -185,34 +187,24 @@ def _spec(row: re.Match[str]) -> PointRecord:
     )
 
 
-_RESULT: Final = "result.json"
-
-
-class Command(NamedTuple):
-    """A command, and the file in its directory that contains the result; None if it prints the result."""
-
-    words: tuple[str, ...]
-    result: str | None = None
-
-
 def run(session: BenchSession, tool: str, mode: str, sizes: Sizes) -> BenchRecord:
     """Run a program and return its result. Raises ServerError if it is missing or fails."""
-    command = _COMMANDS[tool](session.endpoint, mode, sizes)
-    session.on_progress(f"running {command.words[0]}")
+    words = _COMMANDS[tool](session.endpoint, mode, sizes)
+    session.on_progress(f"running {words[0]}")
+    result = _RESULT if _RESULT in words else None
     try:
-        text = programs.output(command.words, command.result, key=session.endpoint.key, timeout_s=session.left_s)
-        return read(text)
+        return read(programs.output(words, result, key=session.endpoint.key, timeout_s=session.left_s))
     except programs.ToolError as error:
         raise ServerError(str(error)) from None
     except ValueError as error:
-        message = f"the result of {command.words[0]} cannot be read: {error}"
+        message = f"the result of {words[0]} cannot be read: {error}"
         raise ServerError(message) from None
 
 
-def _vllm_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:
+def _vllm_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> tuple[str, ...]:
     """Return `vllm bench serve` as in section 10 of the Spark guide, with the times of each request."""
     alone = mode == "single"
-    words = (
+    return (
         *("vllm", "bench", "serve", "--backend", "openai-chat", "--endpoint", "/v1/chat/completions"),
         *("--base-url", endpoint.url, "--model", endpoint.weights or endpoint.model),
         *("--served-model-name", endpoint.model, "--dataset-name", "random", "--ignore-eos"),
@@ -222,27 +214,25 @@ def _vllm_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:
         *(("--max-concurrency", "1") if alone else ("--request-rate", "4")),
         *("--save-result", "--save-detailed", "--result-filename", _RESULT),
     )
-    return Command(words, _RESULT)
 
 
-def _benchy_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
+def _benchy_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> tuple[str, ...]:  # noqa: ARG001  the form of _COMMANDS
     """Return llama-benchy with the sizes of most published results."""
     depths = ("0", "4096", "8192", "16384", "32768", "65536")
     fits = [each for each in depths if endpoint.max_model_len is None or int(each) + 4096 <= endpoint.max_model_len]
-    words = (
+    return (
         *("llama-benchy", "--base-url", f"{endpoint.url}/v1", "--model", endpoint.model),
         *("--pp", str(sizes.prompt_tokens or 2048), "--tg", str(sizes.output_tokens or 128), "--depth", *fits),
     )
-    return Command(words)
 
 
-def _tool_eval_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
+def _tool_eval_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> tuple[str, ...]:  # noqa: ARG001  the form of _COMMANDS
     """Return tool-eval-bench: its 15 short scenarios, or its test of speculative decoding."""
     kind = "--spec-bench" if mode == "speculation" else "--short"
-    return Command(("tool-eval-bench", kind, "--base-url", endpoint.url, "--model", endpoint.model))
+    return ("tool-eval-bench", kind, "--base-url", endpoint.url, "--model", endpoint.model)
 
 
-_COMMANDS: Final[dict[str, Callable[[ApiEndpoint, str, Sizes], Command]]] = {
+_COMMANDS: Final[dict[str, Callable[[ApiEndpoint, str, Sizes], tuple[str, ...]]]] = {
     "vllm-bench": _vllm_command,
     "llama-benchy": _benchy_command,
     "tool-eval-bench": _tool_eval_command,

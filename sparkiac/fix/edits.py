@@ -21,6 +21,10 @@ from sparkiac.fix.nodes import (
 from sparkiac.fix.placing import flow, into_brackets, put, step
 from sparkiac.report import REMOVE, Edit, Path, Removal
 
+Values = Mapping[str, Any]
+Links = Sequence[Mapping[str, Any]]
+_DASH: Final = "- "
+
 
 def edited(text: str, fix: Sequence[Edit]) -> str:
     """Apply all edits of one fix or none; paths refer to the text before the fix.
@@ -59,9 +63,6 @@ def _remove(data: Any, paths: Sequence[Path]) -> None:  # noqa: ANN401
                 break
 
 
-Values = Mapping[str, Any]
-
-
 def entry_names(text: str, *kinds: str) -> list[str]:
     """Return the entry_names of an inventory's entries of these kinds, such as `deployments`, sorted."""
     _, root = read(text)
@@ -97,11 +98,6 @@ def without_deployment(text: str, name: str) -> str:
 def _lines(name: str, values: Values, indent: int, width: int) -> list[str]:
     inner = " " * (indent + width)
     return [f"{' ' * indent}{name}:", *(f"{inner}{key}: {flow(value)}" for key, value in values.items())]
-
-
-Links = Sequence[Mapping[str, Any]]
-
-_DASH: Final = "- "
 
 
 def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) -> str:

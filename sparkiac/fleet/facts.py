@@ -12,6 +12,8 @@ from sparkiac import engines
 from sparkiac.engines import Metric
 from sparkiac.upstream.programs import ReportedFacts, Text
 
+QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
+
 
 class Memory(ReportedFacts):
     """Memory of a host, in bytes."""
@@ -154,9 +156,6 @@ class HostFacts(ReportedFacts):
     """Whether the program ran as root."""
     unread: dict[Text, Text] = {}  # noqa: RUF012  pydantic copies it
     """Part that could not be read → reason."""
-
-
-QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
 
 
 class Load(NamedTuple):

@@ -54,12 +54,17 @@ class RequestOrigin(NamedTuple):
 
 
 class ProbedUnit(NamedTuple):
-    """One unit to check."""
+    """One unit to check from an origin."""
 
+    name: str
     endpoint: SshEndpoint
     """Its host."""
     promise: Promise
     """What it promises, with the URL at which the origin reaches it."""
+    loopback: bool
+    """Whether it listens where the origin cannot reach it."""
+    turns: tuple[str, ...]
+    """Turns in which it runs; empty if it always runs."""
 
 
 def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...]:
@@ -133,25 +138,6 @@ class Verified(NamedTuple):
         return self.failure is None and all(step.state != "failed" for step in self.steps)
 
 
-class _UnitCheck(NamedTuple):
-    """One unit to check from an origin."""
-
-    name: str
-    unit: ProbedUnit | None
-    """None if it listens on loopback."""
-    host: str
-    turns: tuple[str, ...]
-    """Turns in which it runs; empty if it always runs."""
-
-    @property
-    def reached(self) -> ProbedUnit:
-        """Return the unit if it can be reached. Raises HostFailure."""
-        if self.unit is None:
-            reason = "it listens on loopback"
-            raise HostFailure(reason, "set bind to lan or fabric, or use --from host")
-        return self.unit
-
-
 def names(plan: Plan) -> tuple[str, ...]:
     """Return the deployments and services that have checks, sorted."""
     return tuple(sorted({unit.name for host in plan.hosts for unit in host.units if unit.unit in host.promises}))
@@ -165,8 +151,8 @@ def clients(plan: Plan) -> tuple[str, ...]:
 def probed_unit(plan: Plan, name: str) -> ProbedUnit:
     """Return the unit to which clients of a deployment send requests, with its URL here. Raises HostFailure."""
     for host in plan.hosts:
-        for check in _checks(host, RequestOrigin("controller"), None, only=name):
-            return check.reached
+        for unit in _checks(host, RequestOrigin("controller"), None, only=name):
+            return _reached(unit)
     reason = f"{name} serves no requests"
     raise HostFailure(reason)
 
@@ -179,7 +165,7 @@ def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
         source = RequestOrigin(origin, endpoint(host), f"{client.unit}-server-1")
     checks = [(host, [*_checks(host, source, client, only=only)]) for host in plan.hosts]
 
-    def run(work: tuple[HostPlan, list[_UnitCheck]]) -> list[Verified]:
+    def run(work: tuple[HostPlan, list[ProbedUnit]]) -> list[Verified]:
         host, listed = work
         turn = _turn(host) if any(check.turns for check in listed) else None
         resting = [check for check in listed if turn and check.turns and turn not in check.turns]
@@ -196,41 +182,44 @@ def _turn(host: HostPlan) -> str | None:
     return facts.generation.turn if facts and facts.generation else None
 
 
-def _resting(check: _UnitCheck, turn: str | None) -> Verified:
+def _resting(check: ProbedUnit, turn: str | None) -> Verified:
     """Return why a unit that the user named was not checked."""
     hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
-    reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
-    return Verified(check.name, check.host, (), HostFailure(reason, hint))
+    reason = f"it does not run in the turn {turn}, which is the current one on {check.endpoint.name}"
+    return Verified(check.name, check.endpoint.name, (), HostFailure(reason, hint))
 
 
-def _verified(check: _UnitCheck, source: RequestOrigin) -> Verified:
+def _verified(check: ProbedUnit, source: RequestOrigin) -> Verified:
     try:
-        return Verified(check.name, check.host, steps_of(check.reached, source), None)
+        return Verified(check.name, check.endpoint.name, steps_of(_reached(check), source), None)
     except HostFailure as failure:
-        return Verified(check.name, check.host, (), failure)
+        return Verified(check.name, check.endpoint.name, (), failure)
+
+
+def _reached(unit: ProbedUnit) -> ProbedUnit:
+    """Return a unit that the origin reaches. Raises HostFailure."""
+    if unit.loopback:
+        reason = "it listens on loopback"
+        raise HostFailure(reason, "set bind to lan or fabric, or use --from host")
+    return unit
 
 
 def _checks(
     host: HostPlan, source: RequestOrigin, client: Container | None, *, only: str | None
-) -> Iterator[_UnitCheck]:
+) -> Iterator[ProbedUnit]:
     """Return the checks of a host. Workers of a group serve no HTTP, and are checked on their hosts only.
 
     `client` is the container that requests come from.
     """
     for unit in host.units:
-        promise = host.promises.get(unit.unit)
-        if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
+        promised = host.promises.get(unit.unit)
+        if promised is None or only not in {None, unit.name} or (promised.url is None and source.name != "host"):
             continue
-        url = promise.url if source.name == "host" else _url(unit, host, client)
-        target = None
-        if url is not None or promise.url is None:
-            target = ProbedUnit(endpoint(host), _for_client(promise, url, source))
-        yield _UnitCheck(unit.name, target, host.name, host.turns_of(unit))
-
-
-def _for_client(promise: Promise, url: str | None, source: RequestOrigin) -> Promise:
-    """Return the checks for a client at `source`: only a host can check the connections of a group."""
-    return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
+        promise = promised
+        if source.name != "host":  # only a host can check the connections of a group
+            promise = promised._replace(url=_url(unit, host, client), store=None, workers=0)
+        loopback = promise.url is None and promised.url is not None
+        yield ProbedUnit(unit.name, endpoint(host), promise, loopback, host.turns_of(unit))
 
 
 def _url(unit: Container | Program, host: HostPlan, client: Container | None) -> str | None:

@@ -22,6 +22,10 @@ _PLAIN: Final = {
 }
 _BY_NAME: Final = {"image": "versions", "model": "config"}
 """Key of a mapping whose values are compared one by one."""
+_MISSING: Final = frozenset({"LCK001", "LCK012"})
+"""Codes of responses that the server has no such tag, digest, branch or commit."""
+_NOT_COMPARED: Final = frozenset({"revision", "signature"})
+"""Values of an entry that no server sends."""
 
 
 class LockChange(NamedTuple):
@@ -100,12 +104,6 @@ def _files(old: Mapping[str, Any], new: Mapping[str, Any]) -> FileChanges:
     known = {file["sha256"] for file in old.values()}
     fetched = {file["sha256"]: file["size_bytes"] for path, file in new.items() if file["sha256"] not in known}
     return FileChanges(len(added), len(changed), len(old.keys() - new.keys()), sum(fetched.values()))
-
-
-_MISSING: Final = frozenset({"LCK001", "LCK012"})
-"""Codes of responses that the server has no such tag, digest, branch or commit."""
-_NOT_COMPARED: Final = frozenset({"revision", "signature"})
-"""Values of an entry that no server sends."""
 
 
 class PinFailure(NamedTuple):

@@ -43,6 +43,10 @@ FILE_NO_RESPONSE: Final = "LCK021"
 """The server of the URL does not respond."""
 FILE_INVALID: Final = "LCK022"
 """The file is too large or incomplete."""
+_RATE: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")
+_RESET: Final = re.compile(r"\br=0\b.*\bt=(\d{1,9})")
+_HINT: Final = "check the name, the network, HTTPS_PROXY and NO_PROXY"
+_LATER: Final = "try again later"
 
 
 class UpstreamError(Exception):
@@ -78,12 +82,6 @@ class FailureCodes(NamedTuple):
 REGISTRY: Final = FailureCodes(REGISTRY_NO_RESPONSE, REGISTRY_INVALID, REGISTRY_INVALID)
 HUB: Final = FailureCodes(HUB_NO_RESPONSE, HUB_NO_RESPONSE, HUB_INVALID)
 FILE: Final = FailureCodes(FILE_NO_RESPONSE, FILE_INVALID, FILE_INVALID)
-
-
-_RATE: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")
-_RESET: Final = re.compile(r"\br=0\b.*\bt=(\d{1,9})")
-_HINT: Final = "check the name, the network, HTTPS_PROXY and NO_PROXY"
-_LATER: Final = "try again later"
 
 
 class ResponseFailure(NamedTuple):

@@ -17,17 +17,6 @@ MAX_FILES: Final = 1000
 MAX_BYTES: Final = 1 << 20
 """Maximum size of one file that is fetched."""
 SUFFIX: Final = ".yaml"
-
-
-class FetchedFiles(NamedTuple):
-    """Files of a repository at one commit, or of an artifact with one digest."""
-
-    pin: str
-    """Commit or digest."""
-    files: Mapping[str, bytes]
-    """Path below the requested folder → content."""
-
-
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
 _FILE: Final = b"blob"
@@ -51,6 +40,15 @@ _HINTS: Final = {
 """Part of a message of git or its TLS libraries → what it means here."""
 _REPOSITORY_VARIABLES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
 """Variables that Git sets if a hook runs sparkiac; with them, a fetch would write to the user's own repository."""
+
+
+class FetchedFiles(NamedTuple):
+    """Files of a repository at one commit, or of an artifact with one digest."""
+
+    pin: str
+    """Commit or digest."""
+    files: Mapping[str, bytes]
+    """Path below the requested folder → content."""
 
 
 class GitError(Exception):

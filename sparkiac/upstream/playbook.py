@@ -27,6 +27,8 @@ _GRACE_S: Final = 5
 _BLOCK: Final = 1 << 16
 _LONGEST_SOCKETS: Final = 75
 """Longest path of a directory for sockets: macOS allows 103 characters, of which Ansible and ssh add 28."""
+_VAULT: Final = "ansible-vault"
+_MARK: Final = b"$ANSIBLE_VAULT;"
 
 
 class MissingProgramError(Exception):
@@ -129,10 +131,6 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
             return
-
-
-_VAULT: Final = "ansible-vault"
-_MARK: Final = b"$ANSIBLE_VAULT;"
 
 
 class VaultError(Exception):

@@ -30,6 +30,9 @@ TimedOut = subprocess.TimeoutExpired
 Completed = subprocess.CompletedProcess[str]
 """Result of `run`."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+_LONGEST: Final = 300
+Number = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+"""A count, a size or a speed."""
 
 
 def run(
@@ -101,9 +104,6 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
     return done.stdout
 
 
-_LONGEST: Final = 300
-
-
 def shown(text: str) -> str:
     """Return a text of a host in one line of printable characters, with a limited length."""
     line = escaped_line(" ".join(text.split()))
@@ -111,8 +111,6 @@ def shown(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(shown)]
-Number = Annotated[int, Field(ge=0, le=MOST_BYTES)]
-"""A count, a size or a speed."""
 
 
 class ReportedFacts(BaseModel):

@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 _TRIES = 20
 """A try fails only if another run replaces the tree during the milliseconds of reading it."""
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class ExaminedTree(NamedTuple):
@@ -112,9 +113,6 @@ def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) 
 
 def _has_a_file(root: Path) -> bool:
     return any(stat.S_ISREG(status.st_mode) and not tree.carried(path) for path, status in tree.walk(root))
-
-
-_NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class _PatchSide(NamedTuple):

@@ -15,6 +15,8 @@ from sparkiac.write.staging import naming
 
 SUFFIX: Final = ".sparkiac-new"
 _RANDOM_BYTES: Final = 4
+_NEW_MODE: Final = 0o644
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 @contextmanager
@@ -63,10 +65,6 @@ def _remove_folders(parent: Path, name: str) -> None:
         if is_unique(path.name, f".{name}-") and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
             with suppress(BlockingIOError), exclusive(path, wait=False):
                 tree.remove(path)
-
-
-_NEW_MODE: Final = 0o644
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def replace(path: Path, content: bytes, *, mode: int | None = None) -> None:

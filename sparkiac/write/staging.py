@@ -21,6 +21,10 @@ from typing import NamedTuple
 
 from sparkiac.report.characters import escaped_line
 
+_AT_FDCWD = -100  # linux/fcntl.h
+_RENAME_EXCHANGE = 2  # linux/fs.h
+_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
+
 
 class WriteError(Exception):
     """Nothing was written. `reason` is the error, and `problems` has the problem of each path.
@@ -109,11 +113,6 @@ class TargetPaths(NamedTuple):
     def leftovers(self) -> bool:
         """Return whether another run is active or was killed."""
         return os.path.lexists(self.new) or os.path.lexists(self.old)
-
-
-_AT_FDCWD = -100  # linux/fcntl.h
-_RENAME_EXCHANGE = 2  # linux/fs.h
-_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 def swap(paths: TargetPaths) -> None:

@@ -25,6 +25,8 @@ read_journal --dmesg | grep --extended-regexp 'NVRM|Out of memory|oom-kill' | ta
 exit 0
 """
 """Prints at most 9 MB of the current boot."""
+_STARTS: Final = 2
+"""Starts that are read: a unit that restarts has its error in the one before the last."""
 
 
 class JournalError(Exception):
@@ -54,10 +56,6 @@ def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
         message = f"the journal has no lines: {reason}"
         raise JournalError(message)
     return journal, kernel
-
-
-_STARTS: Final = 2
-"""Starts that are read: a unit that restarts has its error in the one before the last."""
 
 
 class HostLogs(NamedTuple):

@@ -25,6 +25,27 @@ _PREFIX: Final = re.compile(
 _COMPOSE: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,100} {1,60}\| ")
 _UNIT_STARTS: Final = re.compile(r"Starting sparkiac-[a-z0-9-]{1,100}\.service")
 _ENGINE_STARTS: Final = re.compile(r"vLLM API server version |Launching vLLM \(v[^)]{1,60}\) headless")
+_ACCESS: Final = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]{0,2000} HTTP/[0-9.]{1,5}"')
+_ENGINE_PROCESS: Final = re.compile(r"\([A-Za-z][\w ]{0,60}=?[0-9]{0,10}\) ")
+_LEVEL: Final = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d\d-\d\d \d\d:\d\d:\d\d )?\[[^\]]{1,200}\] ?")
+_EXCEPTION: Final = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}\.){0,9}(?:[A-Z]\w{0,60})?(?:Error|Exception|Interrupt|Exit|Timeout|Refused)(?::|$)"
+)
+_FRAME: Final = re.compile(r' {1,8}File "[^"]{1,300}", line \d{1,7}, in ')
+_PLAIN: Final = re.compile(r"[Ee]rror: |ERROR: |[Ff]atal|FATAL|Killed|panic: ")
+_CONSEQUENCES: Final = re.compile(
+    r"Engine core initialization failed|EngineDeadError|EngineCore failed to start|WorkerProc initialization failed"
+    r"|EngineCore encountered an issue|Engine process failed to start|Failed core proc|SystemExit|KeyboardInterrupt"
+    r"|CancelledError|AsyncLLM output_handler failed"
+)
+_NOT_ENGINE: Final = re.compile(
+    r"sparkiac-[a-z0-9-]{1,100}\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"
+    r"|(?:supervise|group): |(?:ok|info) {2}"  # programs of the unit
+    r"| {0,4}(?:Container|Compose|Attaching to) "
+    r"|\[W[0-9]{3,4} "  # warnings of PyTorch
+)
+_STOPPED: Final = ("[shutdown] API server: shutdown triggered", "trigger received signal=")
+"""Lines that show a requested stop; the errors after them are consequences."""
 
 
 class LogLine(NamedTuple):
@@ -98,29 +119,6 @@ def _without_prefix(line: str) -> tuple[str, str]:
     plain = plain[found.end() :] if found else plain
     composed = _COMPOSE.match(plain)
     return (plain[composed.end() :] if composed else plain), at
-
-
-_ACCESS: Final = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]{0,2000} HTTP/[0-9.]{1,5}"')
-_ENGINE_PROCESS: Final = re.compile(r"\([A-Za-z][\w ]{0,60}=?[0-9]{0,10}\) ")
-_LEVEL: Final = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d\d-\d\d \d\d:\d\d:\d\d )?\[[^\]]{1,200}\] ?")
-_EXCEPTION: Final = re.compile(
-    r"(?:[A-Za-z_]\w{0,60}\.){0,9}(?:[A-Z]\w{0,60})?(?:Error|Exception|Interrupt|Exit|Timeout|Refused)(?::|$)"
-)
-_FRAME: Final = re.compile(r' {1,8}File "[^"]{1,300}", line \d{1,7}, in ')
-_PLAIN: Final = re.compile(r"[Ee]rror: |ERROR: |[Ff]atal|FATAL|Killed|panic: ")
-_CONSEQUENCES: Final = re.compile(
-    r"Engine core initialization failed|EngineDeadError|EngineCore failed to start|WorkerProc initialization failed"
-    r"|EngineCore encountered an issue|Engine process failed to start|Failed core proc|SystemExit|KeyboardInterrupt"
-    r"|CancelledError|AsyncLLM output_handler failed"
-)
-_NOT_ENGINE: Final = re.compile(
-    r"sparkiac-[a-z0-9-]{1,100}\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"
-    r"|(?:supervise|group): |(?:ok|info) {2}"  # programs of the unit
-    r"| {0,4}(?:Container|Compose|Attaching to) "
-    r"|\[W[0-9]{3,4} "  # warnings of PyTorch
-)
-_STOPPED: Final = ("[shutdown] API server: shutdown triggered", "trigger received signal=")
-"""Lines that show a requested stop; the errors after them are consequences."""
 
 
 class EngineError(NamedTuple):

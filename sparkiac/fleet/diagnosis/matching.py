@@ -21,6 +21,8 @@ _RELEASE: Final = re.compile(
 )
 _MODEL: Final = re.compile(r"with config: model='([^']{1,300})'|'model(?:_tag)?': '([^']{1,300})'")
 _HANDLE: Final = re.compile(r"[\w.-]{1,100}/[\w.-]{1,200}")
+_SEVERITIES: Final = ("error", "warning", "info")
+_SHOWN: Final = 3
 
 
 class DiagnosedServer(NamedTuple):
@@ -93,10 +95,6 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 def _listed(patterns: Iterable[str]) -> str:
     return ", ".join(pattern.strip("*") for pattern in patterns)
-
-
-_SEVERITIES: Final = ("error", "warning", "info")
-_SHOWN: Final = 3
 
 
 class Occurrence(NamedTuple):

@@ -30,6 +30,9 @@ ENDPOINT: Final = "https://huggingface.co"
 _TOKEN: Final = re.compile(r"[!-~]+")
 """Characters that a header can contain."""
 _TRUE: Final = frozenset({"1", "ON", "YES", "TRUE"})
+_LISTING_MAX_BYTES: Final = 33_554_432
+"""32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
+_TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
 
 
 def endpoint(environ: Mapping[str, str]) -> str:
@@ -69,11 +72,6 @@ def _stored(environ: Mapping[str, str]) -> str:
         return Path(expanded).read_text(encoding="utf-8") if expanded else ""
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-_LISTING_MAX_BYTES: Final = 33_554_432
-"""32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
-_TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
 
 
 class HubFile(NamedTuple):

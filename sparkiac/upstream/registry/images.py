@@ -52,6 +52,15 @@ _OWN: Final = "org.opencontainers.image.version"
 _BASE: Final = "org.opencontainers.image.ref.name"
 _UBUNTU: Final = "ubuntu"
 _VERSION: Final = re.compile(r"v?[0-9][A-Za-z0-9.+_-]{0,63}")
+_TIMEOUT_S: Final = 200
+"""cosign has a timeout of three minutes itself (`cosign verify --timeout`)."""
+_BUNDLE: Final = "application/vnd.dev.sigstore.bundle"
+_OLD: Final = "application/vnd.dev.cosign."
+_PREDICATE: Final = "dev.sigstore.bundle.predicateType"
+_SIGNED: Final = "https://sigstore.dev/cosign/sign/v1"
+"""Predicate type of a bundle that is a signature, and no other statement about the image."""
+_EXIT_CODES: Final[Mapping[int, str]] = {10: "no signature", 11: "no such tag", 12: "no matching signature"}
+"""cosign's exit codes, from its documentation."""
 
 
 def resolve(
@@ -152,17 +161,6 @@ def _refuse_type(subject: ImageReference, content: ManifestContent, inner: str) 
     if inner and inner != content.media_type:
         message = f"{subject}: {content.digest} is sent as {content.media_type}, but contains another media type"
         raise UpstreamError(errors.REGISTRY_INVALID, message)
-
-
-_TIMEOUT_S: Final = 200
-"""cosign has a timeout of three minutes itself (`cosign verify --timeout`)."""
-_BUNDLE: Final = "application/vnd.dev.sigstore.bundle"
-_OLD: Final = "application/vnd.dev.cosign."
-_PREDICATE: Final = "dev.sigstore.bundle.predicateType"
-_SIGNED: Final = "https://sigstore.dev/cosign/sign/v1"
-"""Predicate type of a bundle that is a signature, and no other statement about the image."""
-_EXIT_CODES: Final[Mapping[int, str]] = {10: "no signature", 11: "no such tag", 12: "no matching signature"}
-"""cosign's exit codes, from its documentation."""
 
 
 def verify(reference: str, digest: str, *, client: RegistryClient, key: str | None, environ: Mapping[str, str]) -> str:
