@@ -194,7 +194,7 @@ def run(session: BenchSession, tool: str, mode: str, sizes: Sizes) -> BenchRecor
     result = _RESULT if _RESULT in words else None
     try:
         return read(programs.output(words, result, key=session.endpoint.key, timeout_s=session.left_s))
-    except programs.ToolError as error:
+    except programs.ProgramError as error:
         raise ServerError(str(error)) from None
     except ValueError as error:
         message = f"the result of {words[0]} cannot be read: {error}"

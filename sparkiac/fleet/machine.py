@@ -14,7 +14,7 @@ from pydantic import AfterValidator
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
 from sparkiac.model.inventory import FabricLink
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import Number, ReportedFacts, Text, shown
+from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text, shown
 
 Links = tuple[FabricLink, ...]
 
@@ -99,10 +99,6 @@ def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
         raise HostFailure(str(error), "check what a login on the host prints") from None
 
 
-class MachineError(Exception):
-    """Facts about a machine could not be read; the text gives the reason and says what to do."""
-
-
 class FreeDisk(ReportedFacts):
     """A directory and the free bytes of its disk."""
 
@@ -123,23 +119,23 @@ class Machine(ReportedFacts):
 
 
 def inspect(target: str, *, store: str) -> Machine:
-    """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises MachineError."""
+    """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises ProgramError."""
     sent = programs.bundled("sent.facts", (*PORTS, "sent/facts.py"), _DOCKER, store)
     try:
         done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
-        raise MachineError(message) from None
+        raise ProgramError(message) from None
     except programs.TimedOut:
         message = f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`"
-        raise MachineError(message) from None
+        raise ProgramError(message) from None
     if done.returncode != 0:
-        raise MachineError(_reason(target, done.returncode, done.stderr))
+        raise ProgramError(_reason(target, done.returncode, done.stderr))
     try:
         return Machine.of_output(done.stdout)
     except ValueError as error:
         message = f"{target}: {error}; check what a login there prints"
-        raise MachineError(message) from None
+        raise ProgramError(message) from None
 
 
 def _reason(target: str, code: int, output: str) -> str:

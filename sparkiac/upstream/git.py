@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from sparkiac.model import forms
 from sparkiac.upstream import programs
+from sparkiac.upstream.programs import ProgramError
 
 MAX_FILES: Final = 1000
 MAX_BYTES: Final = 1 << 20
@@ -51,19 +52,15 @@ class FetchedFiles(NamedTuple):
     """Path below the requested folder → content."""
 
 
-class GitError(Exception):
-    """Git is missing or failed; the text gives the reason."""
-
-
 def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]:
     """Return path → content of the files that `revision` has at `paths`, which are relative to `folder`.
 
     A directory stands for all files below it. Content is as committed: no filter and no
-    conversion of line ends. Raises GitError.
+    conversion of line ends. Raises ProgramError.
     """
     if not revision or revision.startswith("-"):
         message = f"{revision or 'an empty text'} is not a revision; name a commit, a branch or a tag, such as main"
-        raise GitError(message)
+        raise ProgramError(message)
     found = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
     commit = _Commit(found.decode().strip(), revision)
     return {path: _blob(folder, blob) for path, blob in _listed(folder, commit, paths)}
@@ -73,7 +70,7 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
     """Return the YAML files of a folder in a repository, at a branch, tag or commit.
 
     Git checks every object against its hash. Only https and file addresses are followed, and no prompt is shown.
-    Raises GitError.
+    Raises ProgramError.
     """
     with tempfile.TemporaryDirectory(prefix="sparkiac-git-") as name:
         folder = Path(name)
@@ -83,12 +80,12 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
         if re.fullmatch(forms.COMMIT, revision) and commit != revision:
             message = f"{revision} is a tag object; name its commit {commit}"
-            raise GitError(message)
+            raise ProgramError(message)
         below = _listed(folder, _Commit(commit, revision), [f"{path}/"], fetching=True)
         listed = [each for each in below if each[0].endswith(SUFFIX)]
         if len(listed) > MAX_FILES:
             message = f"{path} has {len(listed)} files; at most {MAX_FILES} are read"
-            raise GitError(message)
+            raise ProgramError(message)
         return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
 
 
@@ -109,7 +106,7 @@ def _listed(
         path = raw.decode(errors="surrogateescape")
         if mode == _SYMLINK:
             message = f"{path} is a symbolic link in {commit.name}; name the file that it points to"
-            raise GitError(message)
+            raise ProgramError(message)
         if kind == _FILE:
             yield path, blob.decode()
 
@@ -118,7 +115,7 @@ def _blob(folder: Path, blob: str, fetched: str = "") -> bytes:
     """Return the content of a blob; `fetched` is the path of one from another repository, whose size is limited."""
     if fetched and int(_output(folder, "cat-file", "-s", blob, fetching=True)) > MAX_BYTES:
         message = f"{fetched} has more than {MAX_BYTES} bytes"
-        raise GitError(message)
+        raise ProgramError(message)
     return _output(folder, "cat-file", "blob", blob, fetching=bool(fetched))
 
 
@@ -133,14 +130,14 @@ def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False
         )  # fmt: skip
     except FileNotFoundError:
         message = "git is not installed on this machine, or not in PATH"
-        raise GitError(message) from None
+        raise ProgramError(message) from None
     except subprocess.TimeoutExpired:
         command = next(word for word in words if not word.startswith("-") and "=" not in word)
         message = f"git {command} did not end within {_TIMEOUT_S} s"
-        raise GitError(message) from None
+        raise ProgramError(message) from None
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
-        raise GitError(_reason(done.stderr.decode(errors="replace")) or default)
+        raise ProgramError(_reason(done.stderr.decode(errors="replace")) or default)
     return done.stdout
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.report.assets import directory
 from sparkiac.upstream import programs
+from sparkiac.upstream.programs import ProgramError
 
 Event = Mapping[str, Any]
 
@@ -29,10 +30,6 @@ _LONGEST_SOCKETS: Final = 75
 """Longest path of a directory for sockets: macOS allows 103 characters, of which Ansible and ssh add 28."""
 _VAULT: Final = "ansible-vault"
 _MARK: Final = b"$ANSIBLE_VAULT;"
-
-
-class MissingProgramError(Exception):
-    """ansible-playbook is not installed on this machine."""
 
 
 class PlaybookRun(NamedTuple):
@@ -53,7 +50,7 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
 
     Ansible prompts for passwords on the terminal. It gets standard input only if that is not the terminal: otherwise a
     pause between two batches would wait for a key after an interrupt. After an interrupt, wait for Ansible to end and
-    raise KeyboardInterrupt. Raises MissingProgramError and OSError.
+    raise KeyboardInterrupt. Raises ProgramError and OSError.
     """
     options = ("-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(wanted.tree / wanted.playbook))
     reader, writer = os.pipe()
@@ -83,12 +80,12 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
 
 
 def program(name: str) -> str:
-    """Return the user's program of Ansible, or the one that was installed with sparkiac. Raises MissingProgramError."""
+    """Return the user's program of Ansible, or the one that was installed with sparkiac. Raises ProgramError."""
     beside = Path(sys.executable).with_name(name)
     found = shutil.which(name) or (str(beside) if os.access(beside, os.X_OK) else None)
     if found is None:
         message = f"{name} is not installed on this machine: pip install ansible-core"
-        raise MissingProgramError(message)
+        raise ProgramError(message)
     return found
 
 
@@ -133,22 +130,18 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-class VaultError(Exception):
-    """ansible-vault failed; the text is its error."""
-
-
 def is_encrypted(raw: bytes) -> bool:
     """Return whether a file is a vault."""
     return raw.startswith(_MARK)
 
 
 def encrypted(raw: bytes, password: Path) -> bytes:
-    """Return a vault with this content. Raises VaultError."""
+    """Return a vault with this content. Raises ProgramError."""
     return _vault("encrypt", raw, password)
 
 
 def decrypted(raw: bytes, password: Path) -> bytes:
-    """Return the content of a vault. Raises VaultError."""
+    """Return the content of a vault. Raises ProgramError."""
     return _vault("decrypt", raw, password)
 
 
@@ -156,19 +149,16 @@ def _vault(action: str, raw: bytes, password: Path) -> bytes:
     # Passwords that the user's configuration names could encrypt it too: only the given one may.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_VAULT")}
     environment |= {"ANSIBLE_CONFIG": str(directory("templates") / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603  no shell; the file is the user's own
-            (program(_VAULT), action, "--vault-password-file", str(password.absolute())),
-            input=raw,
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-    except MissingProgramError as error:
-        raise VaultError(str(error)) from None
+    done = subprocess.run(  # noqa: S603  no shell; the file is the user's own
+        (program(_VAULT), action, "--vault-password-file", str(password.absolute())),
+        input=raw,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode != 0:
         reason = programs.last_line(done.stderr.decode(errors="replace"), f"exit code {done.returncode}")
         hint = f"the first line of {password} must be the password"
         message = f"{_VAULT} {action} with the password of {password} failed: {reason}; {hint}"
-        raise VaultError(message)
+        raise ProgramError(message)
     return done.stdout

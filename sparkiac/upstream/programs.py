@@ -71,12 +71,12 @@ def bundled(program: str, files: Iterable[str], *arguments: str, text: str = "")
     return Bundle(("-c", (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")), "\n".join(lines))
 
 
-class ToolError(Exception):
-    """A program is missing or failed; the text gives the reason."""
+class ProgramError(Exception):
+    """A program is missing or failed; the text gives the reason, and may say what to do."""
 
 
 def output(words: Sequence[str], result: str | None, *, key: str | None, timeout_s: float) -> str:
-    """Return the text of the file `result`, or without one what the program printed. Raises ToolError.
+    """Return the text of the file `result`, or without one what the program printed. Raises ProgramError.
 
     The API key is passed in the environment, as OPENAI_API_KEY. The result counts even if the program fails after it
     was written.
@@ -90,17 +90,17 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
             )  # fmt: skip
         except FileNotFoundError:
             message = f"{words[0]} is not installed on this machine, or not in PATH"
-            raise ToolError(message) from None
+            raise ProgramError(message) from None
         except subprocess.TimeoutExpired:
             message = f"{words[0]} did not end within {timeout_s:.0f} s"
-            raise ToolError(message) from None
+            raise ProgramError(message) from None
         found = Path(folder, result) if result else None
         if found is not None and found.is_file():
             return found.read_text(encoding="utf-8", errors="replace")
     if done.returncode or found is not None:
         reason = last_line(done.stderr or done.stdout, "no message")
         message = f"{words[0]} failed with exit code {done.returncode}: {reason}"
-        raise ToolError(message)
+        raise ProgramError(message)
     return done.stdout
 
 

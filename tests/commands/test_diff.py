@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.upstream import git
+from sparkiac.upstream.programs import ProgramError
 from tests.plan.fleets import COMMIT, LOCK, ONES, PAIR, deployment
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ def test_a_symbolic_link_of_a_commit_is_refused(repository: Path) -> None:
     who = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
     for words in (["add", "."], [*who, "commit", "--quiet", "-m", "two"]):
         subprocess.run(["git", *words], cwd=repository, check=True)
-    with pytest.raises(git.GitError, match=r"link\.yaml is a symbolic link in main"):
+    with pytest.raises(ProgramError, match=r"link\.yaml is a symbolic link in main"):
         git.files(repository / "inventories", "main", ["link.yaml"])
 
 

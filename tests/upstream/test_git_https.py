@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from sparkiac.upstream import git
+from sparkiac.upstream.programs import ProgramError
 from tests.upstream import git_server
 from tests.upstream.registry import servers
 
@@ -73,7 +74,7 @@ def test_git_s_own_configuration_names_the_authority(
     upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GIT_SSL_CAINFO")
-    with pytest.raises(git.GitError, match=r"certificate.*name it in GIT_SSL_CAINFO"):
+    with pytest.raises(ProgramError, match=r"certificate.*name it in GIT_SSL_CAINFO"):
         git.fetch(f"{upstream.server.base}/team.git", "HEAD", "recipes")
     shutil.copy(upstream.authority.bundle, tmp_path / "ca.pem")
     (tmp_path / ".gitconfig").write_text(f"[http]\n\tsslCAInfo = {tmp_path}/ca.pem\n")
@@ -92,19 +93,19 @@ def test_git_s_own_configuration_names_the_authority(
     ],
 )
 def test_a_failure_has_its_reason(upstream: Upstream, path: str, revision: str, message: str) -> None:
-    with pytest.raises(git.GitError) as caught:
+    with pytest.raises(ProgramError) as caught:
         git.fetch(f"{upstream.server.base}/{path}", revision, "recipes")
     assert message.replace("BASE", upstream.server.base) in str(caught.value)
     assert upstream.plain.requests == []
 
 
 def test_a_server_that_cannot_be_reached_is_named() -> None:
-    with pytest.raises(git.GitError, match=r"https://localhost:1/team.git/': "):
+    with pytest.raises(ProgramError, match=r"https://localhost:1/team.git/': "):
         git.fetch("https://localhost:1/team.git", "HEAD", "recipes")
 
 
 def test_the_object_of_a_tag_is_not_a_commit(upstream: Upstream) -> None:
-    with pytest.raises(git.GitError) as caught:
+    with pytest.raises(ProgramError) as caught:
         git.fetch(f"{upstream.server.base}/team.git", upstream.tag, "recipes")
     assert str(caught.value) == f"{upstream.tag} is a tag object; name its commit {upstream.commit}"
 
@@ -113,6 +114,6 @@ def test_the_object_of_a_tag_is_not_a_commit(upstream: Upstream) -> None:
 def test_a_password_in_git_s_configuration_is_not_in_a_message(upstream: Upstream, tmp_path: Path, path: str) -> None:
     address = upstream.server.base.replace("https://", "https://reader:canary@")
     (tmp_path / ".gitconfig").write_text(f'[url "{address}/"]\n\tinsteadOf = https://git.example.org/\n')
-    with pytest.raises(git.GitError) as caught:
+    with pytest.raises(ProgramError) as caught:
         git.fetch(f"https://git.example.org/{path}", "HEAD", "recipes")
     assert "canary" not in str(caught.value)

@@ -13,6 +13,7 @@ import pytest
 
 from sparkiac.fleet import machine
 from sparkiac.host.sent import facts
+from sparkiac.upstream.programs import ProgramError
 from tests import pythons
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def test_the_program_travels_whole_and_leaves_nothing(
 )
 def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
     stand_in(tmp_path / "bin", monkeypatch, f"#!/bin/sh\ncat >/dev/null\n{script}\n")
-    with pytest.raises(machine.MachineError) as raised:
+    with pytest.raises(ProgramError) as raised:
         machine.inspect("a", store="/srv/models")
     assert str(raised.value).startswith(said)
 
@@ -143,7 +144,7 @@ def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
 def test_without_ssh_the_way_around_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        machine.MachineError,
+        ProgramError,
         match="ssh is not installed on this machine, so a cannot be read; install it, or use --host",
     ):
         machine.inspect("a", store="/srv/models")

@@ -16,7 +16,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import print_json
 from sparkiac.formats import terminal
 from sparkiac.formats.terminal import counted
-from sparkiac.upstream.playbook import MissingProgramError
+from sparkiac.upstream.programs import ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ def in_session(
     code = None
     try:
         code = work(session)
-    except MissingProgramError as error:
+    except ProgramError as error:
         click.echo(str(error), err=True)
         return Exit.BAD_INPUT
     finally:

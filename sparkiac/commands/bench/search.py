@@ -43,11 +43,12 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: Sea
     from sparkiac.commands.bench import trials
     from sparkiac.plan import startup_log
     from sparkiac.upstream import playbook
+    from sparkiac.upstream.programs import ProgramError
 
     given = options.parse(ansible)
     try:
         playbook.program("ansible-playbook")
-    except playbook.MissingProgramError as error:
+    except ProgramError as error:
         raise click.UsageError(str(error)) from None
     fleet = tree.checked(inventory, search.generated, "text")
     known("deployment", deployment, startup_log.servers(fleet.plan))

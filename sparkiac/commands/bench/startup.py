@@ -67,12 +67,13 @@ def _of_journal(of: Deployed) -> _StartupLog:
     from sparkiac.fleet.diagnosis import journal
     from sparkiac.fleet.query import endpoint
     from sparkiac.model.bench import BenchHost
+    from sparkiac.upstream.programs import ProgramError
 
     host, container = target.leading(of.plan, of.name)
     there = endpoint(host)
     try:
         text = journal.printed(there.target, container.unit, port=there.port)[0]
-    except journal.JournalError as error:
+    except ProgramError as error:
         click.echo(f"{host.name}: {error}", err=True)
         raise click.exceptions.Exit(Exit.IO) from None
     return _StartupLog(text, _subject(of), {host.name: BenchHost(), **target.host_facts((host,))})

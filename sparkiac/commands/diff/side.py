@@ -47,6 +47,7 @@ def from_disk(inventory: Path, other: Path) -> Files:
 def from_git(revision: str, inventory: Path) -> Files:
     """Read an inventory, its lock and the files beside it from a commit."""
     from sparkiac.upstream import git
+    from sparkiac.upstream.programs import ProgramError
 
     single = (inventory, lock_path(inventory), links_path(inventory))
     folders = (interfaces_path(inventory), measurements_path(inventory))
@@ -55,7 +56,7 @@ def from_git(revision: str, inventory: Path) -> Files:
     wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders), *(f"{each}/" for each in shared)]
     try:
         found = git.files(inventory.parent, revision, wanted)
-    except git.GitError as error:
+    except ProgramError as error:
         message = f"{click.format_filename(inventory)} cannot be read from {revision}: {error}"
         raise click.UsageError(escaped_line(message)) from None
     if inventory.name not in found:

@@ -44,6 +44,7 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
 def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
     from sparkiac.fleet import machine
     from sparkiac.importers import naming
+    from sparkiac.upstream.programs import ProgramError
 
     user, _, address = target.rpartition("@")
     if user:
@@ -51,7 +52,7 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
     prompts.address("--from-host", address)
     try:
         found = machine.inspect(target, store=store)
-    except machine.MachineError as error:
+    except ProgramError as error:
         raise click.UsageError(str(error)) from None
     return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
 

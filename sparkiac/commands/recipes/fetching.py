@@ -135,10 +135,11 @@ def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> Fe
 
 def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
     from sparkiac.upstream import git
+    from sparkiac.upstream.programs import ProgramError
 
     try:
         return git.fetch(source.address, pinned.pin if pinned else source.revision, source.path)
-    except git.GitError as error:
+    except ProgramError as error:
         message = f"source {name}: {source.address}: {error}"
         raise _Refused(message, Exit.IO) from None
 

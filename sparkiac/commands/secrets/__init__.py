@@ -44,7 +44,7 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
     """
     from sparkiac import pipeline
     from sparkiac.commands.secrets import needed, store
-    from sparkiac.upstream.playbook import VaultError
+    from sparkiac.upstream.programs import ProgramError
 
     state = pipeline.lock_state(*read(inventory))
     if state.plan is None or state.documents is None:
@@ -54,7 +54,7 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
     path = printable(Path("secrets") / f"{state.plan.name}.json")
     try:
         values, states = store.complete(path, found, password) if found else ({}, {})
-    except VaultError as error:
+    except ProgramError as error:
         raise click.UsageError(str(error)) from None
     if output_format == "json":
         print_json({"file": str(path) if found else None, "secrets": _data(found, states, values if shown else {})})

@@ -33,7 +33,7 @@ def complete(
     """Generate the missing values and store all; return values and states by name.
 
     A state is `generated`, `kept` or `missing`; only a secret of another service can be missing. Other values of
-    the file stay. Raises click.UsageError, VaultError and OSError.
+    the file stay. Raises click.UsageError, ProgramError and OSError.
     """
     _prepare(path)
     with exclusive(path.parent.parent):  # two runs must not generate different values

@@ -11,6 +11,7 @@ from sparkiac.fleet.diagnosis.lines import Log
 from sparkiac.fleet.query import endpoint
 from sparkiac.plan.values import HostPlan
 from sparkiac.upstream import parallel, programs
+from sparkiac.upstream.programs import ProgramError
 
 _TIMEOUT_S: Final = 60
 _MARK: Final = "== sparkiac: kernel log ==\n"
@@ -29,14 +30,10 @@ _STARTS: Final = 2
 """Starts that are read: a unit that restarts has its error in the one before the last."""
 
 
-class JournalError(Exception):
-    """The journal could not be read; the text gives the reason."""
-
-
 def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
     """Return the journal of a unit, and the lines of the kernel about GPU and memory, since the last boot.
 
-    `target` is [USER@]ADDRESS. Raises `JournalError`.
+    `target` is [USER@]ADDRESS. Raises `ProgramError`.
     """
     try:
         done = programs.run(
@@ -44,17 +41,17 @@ def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
         )
     except FileNotFoundError:
         message = "ssh is not installed on this machine"
-        raise JournalError(message) from None
+        raise ProgramError(message) from None
     except programs.TimedOut:
         message = f"no response within {_TIMEOUT_S} s"
-        raise JournalError(message) from None
+        raise ProgramError(message) from None
     if done.returncode:
-        raise JournalError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
+        raise ProgramError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
     journal, _, kernel = done.stdout.partition(_MARK)
     if not journal.strip():
         reason = programs.last_line(done.stderr, f"{unit} has not started since the last boot")
         message = f"the journal has no lines: {reason}"
-        raise JournalError(message)
+        raise ProgramError(message)
     return journal, kernel
 
 
@@ -75,7 +72,7 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
     there = endpoint(host)
     try:
         journal, kernel = printed(there.target, unit, port=there.port)
-    except JournalError as error:
+    except ProgramError as error:
         return HostLogs((), str(error))
     log = lines.read(host.name, [journal.encode()])
     recent = log._replace(lines=tuple(line for line in log.lines if line.start > log.starts - _STARTS))
