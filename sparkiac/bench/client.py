@@ -1,4 +1,9 @@
-"""Send one chat request and measure it."""
+"""Send one chat request and measure it. Times are in seconds, speeds in tokens per second, shares from 0 to 1.
+
+Benchmarks divide in different ways. `decode_speed` is the one of sparkiac, of `vllm bench serve` (1000 / TPOT) and of
+the script of the Spark guide (section 10). The vLLM blog and tool-eval-bench count the first token as well: their speed
+is higher, by 1/n for n tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the results of other benchmarks as records: `vllm bench serve`, llama-benchy and tool-eval-bench.
+"""Other benchmarks: `vllm bench serve`, llama-benchy and tool-eval-bench. Run them, and read their results as records.
 
 Their averages are kept under the names that these programs print. `vllm bench serve --save-detailed` also writes the
 times of each request; then the record has samples, and can be compared with statistics.

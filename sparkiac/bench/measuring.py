@@ -1,4 +1,7 @@
-"""One run of the bench, from the facts of the hosts to the record. An interrupt ends it; the rounds so far are kept."""
+"""One run of the bench, from the facts of the hosts to the record and its file.
+
+An interrupt ends it; the rounds so far are kept.
+"""
 
 from __future__ import annotations
 

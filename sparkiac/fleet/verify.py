@@ -1,4 +1,8 @@
-"""Check the units of a plan with all steps of the prober, the hosts in parallel."""
+"""Check the units of a plan with all steps of the prober, the hosts in parallel.
+
+The prober runs on the unit's host, on this machine, or in the container of a client. On the host, the installed program
+runs. Elsewhere its parts are sent to a Python as input. The promise and the API key are input as well, never arguments.
+"""
 
 from __future__ import annotations
 

@@ -29,10 +29,11 @@ from sparkiac.lock.merge import (
     read_record,
     requests,
     unused,
+    with_record,
     with_sources,
 )
 from sparkiac.lock.required import RequiredPin, required
-from sparkiac.lock.text import patched, whole, with_record
+from sparkiac.lock.text import patched, whole
 
 __all__ = [
     "FileChanges",

@@ -1,4 +1,7 @@
-"""Determine the requests for a lock, and merge the responses into it. A pin changes only on request."""
+"""Determine the requests for a lock, and merge the responses and the records of builds into it.
+
+A pin changes only on request.
+"""
 
 from __future__ import annotations
 
@@ -181,6 +184,13 @@ def locked_source(source: RecipeSource, pin: str, files: Mapping[str, bytes]) ->
     return LockedSource(**kept, commit=commit, digest=digest, files=hashes)
 
 
+def with_record(document: Document | None, record: BuildRecord) -> dict[str, Any]:
+    """Return the data of the lock with this record."""
+    data = former(document)
+    builds = {**data.get("builds", {}), record.name: record.entry()}
+    return {**data, "builds": dict(sorted(builds.items()))}
+
+
 def with_sources(document: Document | None, sources: Mapping[str, LockedSource]) -> dict[str, Any]:
     """Return the data of the lock with exactly these sources."""
     entries = {name: sources[name].model_dump(exclude_defaults=True) for name in sorted(sources)}
@@ -202,7 +212,7 @@ class AppliedCommit(Model):
 
 
 class BuildRecord(Model):
-    """The result of a build."""
+    """The result of a build, which builds/<name>/build writes."""
 
     name: Name
     """Name of the build."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
-from sparkiac.lock.merge import BuildRecord, former
 from sparkiac.render import yamltext
 from sparkiac.source.document import Document
 
@@ -26,13 +25,6 @@ class _Block(NamedTuple):
     key: str
     start: int
     end: int
-
-
-def with_record(document: Document | None, record: BuildRecord) -> dict[str, Any]:
-    """Return the data of the lock with this record."""
-    data = former(document)
-    builds = {**data.get("builds", {}), record.name: record.entry()}
-    return {**data, "builds": dict(sorted(builds.items()))}
 
 
 def patched(text: str, document: Document, data: Mapping[str, Any]) -> str:

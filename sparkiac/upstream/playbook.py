@@ -1,4 +1,7 @@
-"""Run Ansible's programs: ansible-playbook, whose events are read, and ansible-vault."""
+"""Run Ansible's programs: ansible-playbook, whose events are read, and ansible-vault.
+
+Vaults are encrypted and decrypted over standard input and output: plain text is never in a file.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,10 @@ class Bundle(NamedTuple):
 
 
 def bundled(program: str, files: Iterable[str], *arguments: str, text: str = "") -> Bundle:
-    """Return the bundle that runs `main` of a module of the package `host`, which imports these files of it."""
+    """Return the bundle that runs `main` of a module of the package `host`, which imports these files of it.
+
+    It is for a Python that does not have the program: `playbooks/bundle.py` imports the files from standard input.
+    """
     host = directory("sparkiac/host")
     modules = {f"host/{file}": (host / file).read_text(encoding="utf-8") for file in files}
     lines = (json.dumps(f"host.{program}"), json.dumps(modules), json.dumps(arguments), text)

@@ -1,5 +1,7 @@
 """A target: the errors that prevent writing, its two staging directories, and their exchange.
 
+Input and output errors stay `OSError`.
+
 Linux exchanges two directories atomically, so a reader sees one of the two complete trees, even if the process is
 killed. A few file systems (NFS, some FUSE and overlay mounts) and C libraries do not support this and need two renames:
 

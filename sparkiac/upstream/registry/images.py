@@ -1,4 +1,4 @@
-"""Resolve an image reference: index → manifest for the architecture → configuration.
+"""Resolve an image reference: index → manifest for the architecture → configuration; find and verify its signature.
 
 The configuration also names versions. NVIDIA's images have labels `com.nvidia.<part>.version`, variables
 `<PART>_VERSION` (VLLM_VERSION=0.10.1.1+381074ae), and `NVIDIA_<PRODUCT>_VERSION` with the release of the whole image
@@ -165,6 +165,11 @@ def _refuse_type(subject: ImageReference, content: ManifestContent, inner: str) 
 
 def verify(reference: str, digest: str, *, client: RegistryClient, key: str | None, environ: Mapping[str, str]) -> str:
     """Return one line about an image's signature for the lock.
+
+    The registry is searched first: for cosign's tag `sha256-<hex>.sig` (cosign's signature specification), and for
+    referrers of the image (OCI distribution specification 1.1: the referrers API, or the tag `sha256-<hex>` in a
+    registry without it), in which newer cosign stores Sigstore bundles (cosign's bundle specification). cosign itself
+    verifies.
 
     `reference` is that of the mirror if there is one, `key` the path of a public key. Raises `UpstreamError` if the
     registry does not respond; no result of cosign is an error here.
