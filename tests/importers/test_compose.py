@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from sparkiac.importers import Unreadable, compose, yamlread
+from sparkiac.foreign import Unreadable, compose, yamlread
 from sparkiac.report import placeholders
 from tests.importers.texts import imported, loaded
 

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from sparkiac.importers import docker_command, docker_options, docker_values
-from sparkiac.importers.launch import EnvVariable, Launch, Note, PublishedPort, Volume
-from sparkiac.importers.shell_words import script
+from sparkiac.foreign import docker_command, docker_options, docker_values
+from sparkiac.foreign.launch import EnvVariable, Launch, Note, PublishedPort, Volume
+from sparkiac.foreign.shell_words import script
 from sparkiac.report import placeholders
 from tests.importers.texts import deployment, imported
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from sparkiac.importers import repository
+from sparkiac.foreign import repository
 
 RECIPE: Final = b"""\
 recipe_version: "1"

@@ -12,7 +12,7 @@ from sparkiac.catalog.library import Library
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known
 from sparkiac.commands.recipes import choice, filling
-from sparkiac.importers import naming
+from sparkiac.foreign import naming
 from sparkiac.plan import Plan
 from sparkiac.resolve.catalogued import Catalogued
 

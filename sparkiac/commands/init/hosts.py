@@ -42,7 +42,7 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
 
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
-    from sparkiac.importers import naming
+    from sparkiac.foreign import naming
     from sparkiac.upstream import machine
 
     user, _, address = target.rpartition("@")

@@ -161,7 +161,7 @@ def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None)
 def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the recipes of a repository as they will be written, and notes about what is left out."""
     if source.format != "sparkiac":
-        from sparkiac.importers import repository
+        from sparkiac.foreign import repository
 
         origin = f"{source.address} at {found.pin}, {source.path}"
         result = repository.converted(found.files, kind=source.format, vendor=name, origin=origin)
