@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from sparkiac.foreign import compose_extends, docker_options, docker_values, node, values, yamlread
+from sparkiac.foreign import compose_extends, docker, node, values, yamlread
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -40,7 +40,7 @@ _VARIABLE: Final = re.compile(
 _ALIKE: Final = "restart=restart healthcheck=health-cmd logging=log-opt pull_policy=pull platform=platform \
 privileged=privileged cap_add=cap-add"
 _REPLACED: Final = {
-    **{key: docker_options.REPLACED[option] for key, option in values.table(_ALIKE).items()},
+    **{key: docker.REPLACED[option] for key, option in values.table(_ALIKE).items()},
     "depends_on": "units start in the order in which services use one another",
     "stop_grace_period": "imported as `timeouts.stop_s`",
     "networks": "containers reach one another by the addresses of their hosts",
@@ -103,8 +103,8 @@ class _ComposeService:
             tuple(word for word, _ in self._words("entrypoint")) if "entrypoint" in self.data else None,
             tuple(word for word, _ in command),
             env=tuple(self._variables()),
-            volumes=tuple(docker_values.kept(self._volumes(), self.notes)),
-            ports=tuple(docker_values.kept(self._ports(), self.notes)),
+            volumes=tuple(docker.kept(self._volumes(), self.notes)),
+            ports=tuple(docker.kept(self._ports(), self.notes)),
             devices=tuple(self._devices()),
             gpus=self._gpus(),
             host_network=self.data.get("network_mode") == "host",
@@ -181,7 +181,7 @@ class _ComposeService:
                 text = f"{self._expand(each.get('source'), line)}:{self._expand(each.get('target'), line)}{mode}"
             else:
                 text = self._expand(each, line)
-            yield docker_values.volume(text, line)
+            yield docker.volume(text, line)
 
     def _ports(self) -> Iterator[PublishedPort | Note]:
         for place, each in self._list("ports"):
@@ -189,12 +189,12 @@ class _ComposeService:
             if isinstance(each, dict):
                 address = f"{each['host_ip']}:" if "host_ip" in each else ""
                 text = f"{address}{each.get('published', '')}:{each.get('target', '')}"
-            yield docker_values.port(self._expand(text, line), line)
+            yield docker.port(self._expand(text, line), line)
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
             device = self._expand(each, self._line("devices", place)).partition(":")[0]
-            if not device.startswith(docker_options.GPU):
+            if not device.startswith(docker.GPU):
                 yield device
 
     def _list(self, key: str) -> Iterator[tuple[int, Any]]:
@@ -209,12 +209,12 @@ class _ComposeService:
         held: Any = self.data.get("deploy")
         for key in ("resources", "reservations", "devices"):
             held = held.get(key) if isinstance(held, dict) else None
-        named = any(str(each).startswith(docker_options.GPU) for _, each in self._list("devices"))
+        named = any(str(each).startswith(docker.GPU) for _, each in self._list("devices"))
         return named or bool(held) or bool(self.data.get("gpus")) or self.data.get("runtime") == "nvidia"
 
     def _settings(self) -> dict[Path, Tree]:
         stated = ((each, text, self._line(each.compose)) for each in KEYED for text in self._texts(each.compose))
-        found, notes = docker_values.settings(stated)
+        found, notes = docker.settings(stated)
         self.notes += notes
         return found
 
@@ -231,7 +231,7 @@ class _ComposeService:
         health = self.data.get("healthcheck")
         begins = health.get("start_period") if isinstance(health, dict) else None
         for name, text in (("stop_s", self._text("stop_grace_period")), ("ready_s", begins)):
-            held = docker_values.seconds(str(text or ""))
+            held = docker.seconds(str(text or ""))
             if held:
                 yield ("timeouts", name), held
 

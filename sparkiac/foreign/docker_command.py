@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sparkiac.foreign import docker_options, docker_values, redaction
-from sparkiac.foreign.docker_options import REPLACED, DockerOption
+from sparkiac.foreign import docker, redaction
+from sparkiac.foreign.docker import REPLACED, DockerOption
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -25,7 +25,7 @@ _WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "i
 """Programs that run another program."""
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
 _MAX_WORDS: Final = 2000
-_READERS: Final = {"volume": docker_values.volume, "mount": docker_values.mount, "publish": docker_values.port}
+_READERS: Final = {"volume": docker.volume, "mount": docker.mount, "publish": docker.port}
 
 
 def launch(command: ShellCommand) -> Launch | None:
@@ -37,7 +37,7 @@ def launch(command: ShellCommand) -> Launch | None:
     if len(words) > _MAX_WORDS:
         message = f"the command line has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=command.line)
-    parsed = docker_options.read(words, lines, start)
+    parsed = docker.read(words, lines, start)
     image = words[parsed.end] if parsed.end < len(words) else None
     notes = list(parsed.notes)
     if image is None:
@@ -82,13 +82,13 @@ class _Options:
         known = self._take(option)
         if REPLACED.get(option.name):
             self._note("corrected", option, REPLACED[option.name])
-        elif option.name in docker_options.UNUSED:
-            self._note("unused", option, docker_options.UNUSED[option.name])
+        elif option.name in docker.UNUSED:
+            self._note("unused", option, docker.UNUSED[option.name])
         elif not known and option.name not in REPLACED:
             self._note("lost", option, NO_SETTING)
 
     def _note(self, kind: str, option: DockerOption, why: str) -> None:
-        word = f"--{option.name}" if option.name in docker_options.FLAGS else f"--{option.name} {option.value}"
+        word = f"--{option.name}" if option.name in docker.FLAGS else f"--{option.name} {option.value}"
         self._add(Note(kind, option.line, redaction.redacted(word), why))
 
     def _take(self, option: DockerOption) -> bool:  # noqa: C901, PLR0912  one case for each option
@@ -103,7 +103,7 @@ class _Options:
                 self.launch = launch._replace(env=(*launch.env, self._env(option)))
             case "volume" | "mount" | "publish":
                 self._add(_READERS[option.name](option.value, option.line))
-            case "device" if value.startswith(docker_options.GPU):
+            case "device" if value.startswith(docker.GPU):
                 self.launch = launch._replace(gpus=True)
             case "device":
                 self.launch = launch._replace(devices=(*launch.devices, value))
@@ -115,15 +115,15 @@ class _Options:
                 self.launch = launch._replace(host_network=value == "host")
                 if value not in {"host", "bridge", "default"}:
                     self._note("lost", option, "containers reach one another by the addresses of their hosts")
-            case name if name in docker_options.READ:
-                found, notes = docker_values.settings(((docker_options.READ[name], value, option.line),))
+            case name if name in docker.READ:
+                found, notes = docker.settings(((docker.READ[name], value, option.line),))
                 self.launch = launch._replace(settings={**launch.settings, **found}, notes=(*launch.notes, *notes))
             case "stop-timeout" | "health-start-period":
-                if seconds := docker_values.seconds(value):
+                if seconds := docker.seconds(value):
                     key = ("timeouts", "stop_s" if option.name == "stop-timeout" else "ready_s")
                     self.launch = launch._replace(settings={**launch.settings, key: seconds})
             case "user":
-                if value not in docker_options.ROOT:
+                if value not in docker.ROOT:
                     self._note("lost", option, "it runs as the user of its image")
             case "env-file":
                 self._note("lost", option, ENV_FILE)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sparkiac.foreign import docker_options, docker_values, redaction, serving
+from sparkiac.foreign import docker, redaction, serving
 from sparkiac.foreign.launch import (
     NO_SETTING,
     EnvVariable,
@@ -86,7 +86,7 @@ class _InspectedContainer:
             argv,
             env=tuple(self._variables()),
             volumes=tuple(self._volumes()),
-            ports=tuple(docker_values.kept(self._ports(), self.notes)),
+            ports=tuple(docker.kept(self._ports(), self.notes)),
             devices=tuple(self._devices()),
             gpus=bool(self.host.get("DeviceRequests")) or self.host.get("Runtime") == "nvidia",
             host_network=self.host.get("NetworkMode") == "host",
@@ -135,7 +135,7 @@ class _InspectedContainer:
             for binding in _items(bindings)[:1]:
                 address, host = _text(binding.get("HostIp")), _text(binding.get("HostPort"))
                 before = "" if not address else f"[{address}]:" if ":" in address else f"{address}:"
-                yield docker_values.port(f"{before}{host}:{name}", self._line_of(json.dumps(name)))
+                yield docker.port(f"{before}{host}:{name}", self._line_of(json.dumps(name)))
 
     def _devices(self) -> Iterator[str]:
         for device in _items(self.host.get("Devices")):
@@ -145,9 +145,7 @@ class _InspectedContainer:
 
     def _settings(self) -> dict[Path, Tree]:
         stated = ((each, text) for each in KEYED for text in _words(self._texts(each.inspected)))
-        found, notes = docker_values.settings(
-            (each, text, self._line_of(f'"{each.inspected}"')) for each, text in stated
-        )
+        found, notes = docker.settings((each, text, self._line_of(f'"{each.inspected}"')) for each, text in stated)
         self.notes += notes
         return found
 
@@ -172,7 +170,7 @@ class _InspectedContainer:
         }
         for option, value in options.items():
             if value:
-                self.notes.append(corrected(self.line, f"--{option}", docker_options.REPLACED[option]))
+                self.notes.append(corrected(self.line, f"--{option}", docker.REPLACED[option]))
         for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Links", "VolumesFrom"):
             if self.host.get(key):
                 self.notes.append(lost(self._line_of(f'"{key}"'), key, NO_SETTING))

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
-from sparkiac.engines.engine import CACHE
+from sparkiac.engines.engine import CACHE, HUB_HOMES
 from sparkiac.engines.vllm_check import names
 from sparkiac.foreign import mounts, serving
 from sparkiac.foreign.launch import Note, corrected, lost
@@ -22,7 +22,6 @@ from sparkiac.resolve.leaves import Leaves, constant
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
 _REMOVED_IF_UNSET: Final = frozenset({"set", "env", "speculative"})
 """If a recipe sets one of these and the launch does not, the draft removes the recipe's value."""
-_HOME_VARIABLES: Final = frozenset({"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"})
 _MOVED_KEYS: Final = frozenset({"set", "env", "speculative"})
 """Keys whose paths change with the mount of the model store."""
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2}
@@ -258,7 +257,7 @@ def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]
     """Use the recipe's mount of the model store and adapt the launch's paths to it."""
     held = {path: leaf[0] for path, leaf in leaves.items()}
     own_stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
-    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in _HOME_VARIABLES}
+    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in HUB_HOMES}
     store = server.store
     if store is not None and not own_stores and (server.path is None or mounts.is_used(own, store.target, server.path)):
         own["container", "mounts", store.target] = {"source": "model_store"}
@@ -284,7 +283,7 @@ def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[N
         if path[0] not in _MOVED_KEYS and path[:2] != ("container", "prelude"):
             continue
         own[path] = mounts.with_moved_paths(value, server.launch, server.store.target, target)
-        if own[path] != value and path[-1] not in _HOME_VARIABLES:
+        if own[path] != value and path[-1] not in HUB_HOMES:
             yield corrected(*server.source(path), f"its path changes with the mount to {target}")
 
 

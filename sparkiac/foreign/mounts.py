@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.engines.engine import HUB_HOMES
 from sparkiac.foreign.launch import Note, corrected, lost
 from sparkiac.model import forms
 from sparkiac.report import placeholders
@@ -21,10 +22,7 @@ _COMPILE_CACHES: Final = re.compile(
     r"|/\.triton|/\.nv|/\.tilelang|/\.config/vllm|/torchinductor.*|/triton[-_]cache|/vllm[-_](compile[-_])?cache|/cache)"
 )
 _STORES: Final = frozenset({"/models", "/root/models", "/hf", "/huggingface", "/models/drafter-cache"})
-_CACHE_SETTINGS: Final = (
-    *(("env", name) for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")),
-    ("set", "download_dir"),
-)
+_CACHE_SETTINGS: Final = (*(("env", name) for name in HUB_HOMES), ("set", "download_dir"))
 """Settings that name the directory of the Hugging Face cache."""
 _WITH_PATHS: Final = frozenset({"set", "speculative"})
 """Keys whose values can contain paths that the server reads."""

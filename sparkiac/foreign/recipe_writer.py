@@ -6,25 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac import engines
-from sparkiac.engines.engine import CACHE
+from sparkiac import catalog, engines
+from sparkiac.engines.engine import CACHE, HUB_HOMES
 from sparkiac.foreign import node
 from sparkiac.foreign.node import HostContainer
 from sparkiac.plan import Container
 from sparkiac.render import escape, yamltext
 from sparkiac.render.yamltext import Value
 
-_PARALLEL: Final = {
-    **dict.fromkeys(("--tensor-parallel-size", "--tp-size", "--tp_size"), "tensor_parallel"),
-    **dict.fromkeys(("--pipeline-parallel-size", "--pp-size", "--pp_size"), "pipeline_parallel"),
-}
-"""Option → default of a recipe, for every engine."""
-_GROUP_OPTIONS: Final = frozenset(
-    {"--distributed-executor-backend", "--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"}
-)
-"""Options that the launcher of a group adds itself."""
-_LINKS: Final = ("VLLM_HOST_IP", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_IB_HCA")
-_HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
 
@@ -68,13 +57,14 @@ def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple
     listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  the default of a recipe
     engine = engines.named(container.server.engine)
     network_options = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
+    computed = {engine.flag(option) for option in engine.groups.computed} if engine.groups else set()
     split = [part for word in words for part in _split(word)]
     kept: list[str] = []
     at = 0
     while at < len(split):
         flag, following = split[at], split[at + 1 : at + 2]
         valued = bool(following) and not following[0].startswith("--")
-        if flag in _GROUP_OPTIONS and container.server.node:
+        if flag in computed and container.server.node:
             at += 1 + valued
             continue
         kept.append(flag)
@@ -107,7 +97,7 @@ def _names_of(container: Container) -> dict[str, str]:
     context = engine.context or engine.of_vllm.get("max_model_len")
     options = {"port": engine.port, "host": engine.host, "gpu_memory_utilization": engine.memory_share}
     named = {engine.flag(option): name for name, option in (options | {"max_model_len": context}).items() if option}
-    return named | _PARALLEL
+    return named | {engine.flag(option): name for option, name in engine.parallel.items()}
 
 
 def _rows(
@@ -150,9 +140,9 @@ def _number(text: str) -> str | int | float:
 
 def _env(container: Container) -> dict[str, str]:
     """Return the variables except those that the launcher sets: storage paths and link settings."""
-    left = (*_HOMES, *(_LINKS if container.server.node else ()))
+    links = {each.path[-1] for each in catalog.group_settings() if each.of} if container.server.node else set()
     kept = {name: value for name, value in container.command.env.items() if not value.startswith(f"{CACHE}/")}
-    return {name: value for name, value in sorted(kept.items()) if name not in left}
+    return {name: value for name, value in sorted(kept.items()) if name not in {*HUB_HOMES, *links}}
 
 
 def fetched(container: Container, models: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import releases
 from sparkiac.foreign import (
-    aeon_options,
     machines,
     mounts,
     naming,
@@ -116,7 +115,7 @@ class _ServerConverter(Collector):
     def _line(self) -> CommandLine:
         words, lines = self.start.words, self.start.lines
         if not self.engine.words:
-            return aeon_options.read(self.launch)
+            return table_options.of_variables(self.engine, self.launch)
         if not self.engine.interfaces:
             return table_options.read(self.start.engine, words, lines)
         known = serving.image_family(self.launch.image)
@@ -125,7 +124,8 @@ class _ServerConverter(Collector):
 
     def _target(self, line: CommandLine, options: dict[str, OptionValue]) -> str | None:
         """Return the served model: the positional argument or the option."""
-        option = options.pop(self.engine.key_option("model") or self.engine.key_option("model_file") or "", None)
+        keys = filter(None, map(self.engine.key_option, ("model", "model_file", "model_path")))
+        option = options.pop(next(keys, ""), None)
         target = str(option.value) if option else line.model
         good = target is not None and (_is_path(target) or re.fullmatch(forms.HANDLE, target))
         if target is not None and (good or not self.launch.model):
@@ -222,7 +222,7 @@ class _ServerConverter(Collector):
 
     def _speculative(self, option: OptionValue) -> bool:
         """Import an option about speculation; return False for other options."""
-        found = speculation.read(option, self.start.engine, self.leaves.get(("speculative",), {}))
+        found = speculation.read(option, self.engine, self.leaves.get(("speculative",), {}))
         if found is None:
             return False
         self.notes += found.notes
@@ -242,7 +242,7 @@ class _ServerConverter(Collector):
 
     def _variable(self, name: str, variable: EnvVariable) -> None:
         value, line = variable.value, variable.line
-        if not self.engine.words and name in aeon_options.VARIABLES:
+        if name in self.engine.variables or name in self.engine.speculation:
             return
         if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.corrected(line, f"-e {name}", "the hosts' links set the addresses of a group")

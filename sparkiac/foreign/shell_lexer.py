@@ -14,8 +14,7 @@ import re
 from typing import Final
 
 from sparkiac.foreign.launch import Note, Unreadable, check_characters
-from sparkiac.foreign.shell_cursor import Cursor
-from sparkiac.foreign.shell_parts import HereDocument, Simple, Text, Word, WordPart
+from sparkiac.foreign.shell_parts import Cursor, HereDocument, Simple, Text, Word, WordPart
 
 MAX_CHARACTERS: Final = 1 << 18
 _MAX_DEPTH: Final = 20

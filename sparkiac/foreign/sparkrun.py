@@ -22,7 +22,6 @@ from sparkiac.foreign import (
     serving,
     sparkrun_blocks,
     sparkrun_layers,
-    sparkrun_nodes,
     template,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
@@ -68,7 +67,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     _check(file)
     sparkrun_layers.apply(file)
     model, command, runtime = file.text("model"), file.text("command"), _runtime(file)
-    topology = sparkrun_nodes.Topology(file)
+    topology = machines.Topology(file)
     settings = file.mapping("defaults") | topology.solo_sizes
     if command is None:
         started = _generated(file, runtime, model, settings)

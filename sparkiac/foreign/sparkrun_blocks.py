@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from sparkiac.foreign import docker_options, docker_values
+from sparkiac.foreign import docker
 from sparkiac.foreign.launch import Launch, Note
 from sparkiac.foreign.recipe_file import RecipeFile, summary
 from sparkiac.foreign.shell_words import split
@@ -71,7 +71,7 @@ def _words(value: object) -> list[str]:
 
 
 def _stated(key: str, words: list[str]) -> tuple[dict[Path, Tree], list[Note]]:
-    return docker_values.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
+    return docker.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
 
 
 def _is_understood(key: str, words: list[str]) -> bool:
@@ -86,9 +86,9 @@ def _is_understood(key: str, words: list[str]) -> bool:
 
 def _option(name: str, words: list[str]) -> tuple[str, str]:
     """Return the kind and the reason of the note about an option of the container."""
-    if name == "user" and words[0] in docker_options.ROOT:
+    if name == "user" and words[0] in docker.ROOT:
         return "unused", "server images run as root anyway"
-    why = docker_options.REPLACED.get(name)
+    why = docker.REPLACED.get(name)
     return ("lost", _OPTION) if why is None else ("corrected", why or "sparkiac's units set this themselves")
 
 

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from sparkiac.engines import Engine
 from sparkiac.foreign import redaction
 from sparkiac.foreign.launch import Note, OptionValue, corrected, lost
-from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Speculative, Suffix
+from sparkiac.model.speculative import Speculative
 from sparkiac.report import Path
 
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Speculative)
 _KINDS: Final[dict[str, type[BaseModel]]] = {
-    "ngram": Ngram,
-    "suffix": Suffix,
-    "mtp": Mtp,
-    "deepseek_mtp": Mtp,
-    "dflash": Dflash,
-    "dspark": Dspark,
-    "eagle": Drafted,
-    "eagle3": Drafted,
-    "draft_model": Drafted,
+    method: kind
+    for kind in get_args(get_args(Speculative)[0])
+    for method in get_args(kind.model_fields["method"].annotation)
 }
+"""Method → its class."""
 _SUPPORTED: Final = f"`speculative:` supports the methods {', '.join(_KINDS)}"
-_SGLANG_METHODS: Final = {
-    "NGRAM": "ngram",
-    "NEXTN": "mtp",
-    "EAGLE": "mtp",
-    "EAGLE3": "eagle3",
-    "STANDALONE": "draft_model",
-    "DFLASH": "dflash",
-    "DSPARK": "dspark",
-}
-_KEYS: Final = {
-    "speculative_algorithm": "method",
-    "speculative_draft_model_path": "model",
-    "speculative_draft_model": "model",
-    "speculative_num_draft_tokens": "num_speculative_tokens",
-}
 
 
 class SpeculativeValue(NamedTuple):
@@ -50,24 +31,27 @@ class SpeculativeValue(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def read(option: OptionValue, engine: str, before: Mapping[str, Any]) -> SpeculativeValue | None:
+def read(option: OptionValue, engine: Engine, before: Mapping[str, Any]) -> SpeculativeValue | None:
     """Read one option together with the earlier ones; None if it is not about speculation."""
     if option.name == "speculative_config":
         return _config(option) if isinstance(option.value, dict) else _refused(option)
-    if engine != "sglang" or option.name not in _KEYS:
+    key, value = engine.speculation.get(option.name), option.value
+    if key is None:
         return None
-    value = option.value
-    if option.name == "speculative_algorithm":
-        value = _SGLANG_METHODS.get(str(value).upper(), value)
-    elif option.name == "speculative_num_draft_tokens" and isinstance(value, int) and before.get("method") != "ngram":
-        value -= 1
-    return SpeculativeValue({**before, _KEYS[option.name]: value}, ())
+    if key == "method":
+        value = next((method for method, name in engine.methods.items() if name == str(value).upper()), value)
+    elif key == "num_speculative_tokens" and isinstance(value, int) and before.get("method") != "ngram":
+        value -= engine.counts_start
+    return SpeculativeValue({**before, key: value}, ())
 
 
 def unknown_algorithm(leaves: dict[Path, Any], line: int) -> tuple[Note, ...]:
     """Remove an algorithm that `speculative:` cannot express, together with its options."""
-    method = leaves.get(("speculative",), {}).get("method")
-    if ("speculative",) not in leaves or method in _KINDS:
+    chosen = leaves.get(("speculative",), {})
+    method = chosen.get("method")
+    if method == "eagle" and "model" not in chosen:
+        chosen["method"] = "mtp"  # without a drafter, the server uses the heads in the checkpoint
+    if not chosen or method in _KINDS:
         return ()
     own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
     for path in [("speculative",), *own]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import docker_command, docker_values, redaction, serving, shell_commands
+from sparkiac.foreign import docker, docker_command, redaction, serving, shell_commands
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -207,7 +207,7 @@ def _variables(setting: _Setting) -> Iterator[EnvVariable]:
 def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[Path, int]]:
     for setting in unit:
         key = _TIMES.get(setting.key)
-        seconds = docker_values.seconds(setting.value) if key else None
+        seconds = docker.seconds(setting.value) if key else None
         if key and seconds:
             yield ("timeouts", key), seconds
         elif key:

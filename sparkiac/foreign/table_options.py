@@ -1,4 +1,4 @@
-"""Command lines of engines other than vLLM, read by their option tables."""
+"""Options of engines other than vLLM, read by their option tables: of a command line, or of environment variables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sparkiac import engines
-from sparkiac.engines import Option
+from sparkiac.engines import Engine, Option
 from sparkiac.foreign import values
-from sparkiac.foreign.launch import CommandLine, Note, OptionValue, corrected, lost
+from sparkiac.foreign.launch import CommandLine, Launch, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
 
 _SEVERAL: Final = frozenset({"served_model_name"})
@@ -101,3 +101,21 @@ class _TableReader:
 
 def _switch(word: str) -> bool:
     return word.lower() not in {"false", "0", "off", "no"}
+
+
+def of_variables(engine: Engine, launch: Launch) -> CommandLine:
+    """Read the environment variables of a launch as options."""
+    given = {variable.name: variable for variable in launch.env if variable.value is not None}
+    options = []
+    for name, variable in given.items():
+        if option := engine.variables.get(name):
+            known = (engine.options or {}).get(option)
+            value = values.read(known.kind if known else None, str(variable.value))
+            options.append(OptionValue(option, value, variable.line, f"-e {name}"))
+    drafting = {key: given[name] for name, key in engine.speculation.items() if name in given}
+    drafter = drafting.get("model")
+    if drafter is not None and drafter.value:
+        read_as = {key: values.read("json", str(each.value)) for key, each in drafting.items() if each != drafter}
+        chosen = {"method": min(engine.speculative), "model": drafter.value, **read_as}
+        options.append(OptionValue("speculative_config", chosen, drafter.line, f"-e {drafter.name}"))
+    return CommandLine(None, tuple(options), ())
