@@ -65,14 +65,14 @@ def read(files: Sequence[Path], source: str | None = None) -> Foreign:
 
 def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
     """Return the recipe of the only server that the files start. Raises click.UsageError for another number."""
-    from sparkiac.foreign import assemble
+    from sparkiac.foreign import recipes
 
     deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
     if len(deployments) != 1:
         names = ", ".join(entry.name for _, entry in deployments) or "none"
         message = f"a recipe starts one server, and the files start {len(deployments)}: {names}"
         raise click.UsageError(message)
-    return assemble.recipe(*deployments[0])
+    return recipes.recipe(*deployments[0])
 
 
 def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import Any, Final
 
-from sparkiac import engines
-from sparkiac.foreign import draft, naming, redaction, validity, yamlwrite
+from sparkiac.foreign import draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost
 from sparkiac.model import forms
@@ -24,8 +23,6 @@ _STORE: Final = "no file states it: fill in the directory with the weights on th
 _BASE: Final = (
     "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
 )
-_LONGEST_SOURCE: Final = 200
-"""Limit of the form of a recipe's source, in characters."""
 _EMPTY: Final = "only hosts: nothing in the files became a deployment or a service"
 
 
@@ -44,7 +41,7 @@ def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> t
         except Unreadable as error:
             raise _in(file, error) from None
         if any(each.lower() in entry.name for each in hidden):
-            entry = entry._replace(name=naming.unused("server", taken))
+            entry = entry._replace(name=draft.unused("server", taken))
         taken.append(entry.name)
         found.append((file, entry))
     return tuple(found)
@@ -85,7 +82,7 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
         if chosen:
             data[section] = {each.name: _placed(each, [host for host, _ in placed], store) for _, each in chosen}
         for file, each in chosen:
-            _comment(comments, (section, each.name), each, data[section][each.name], file if several else None)
+            comment(comments, (section, each.name), each, data[section][each.name], file if several else None)
             if each.kind == "deployment" and not each.same_model:
                 comments[section, each.name, "recipe"] = [_BASE]
     data |= _revisions(found)
@@ -112,32 +109,6 @@ def _revisions(found: Sequence[tuple[str, DraftEntry]]) -> dict[str, Any]:
     return {"revisions": good} if good else {}
 
 
-def recipe(file: str, entry: DraftEntry) -> str:
-    """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
-    assert entry.server is not None, "a deployment"  # noqa: S101
-    server, launch = entry.server, entry.launch
-    leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
-    if server.store is not None:
-        leaves["container", "mounts", server.store.target] = {"source": "model_store"}
-    if re.fullmatch(forms.IMAGE, launch.image or ""):
-        leaves["image",] = launch.image
-    model = entry.data.get("model") or server.model
-    model = None if model == placeholders.MODEL else model
-    leaves |= {("model",): model} if model else {}
-    title = launch.description or f"{engines.named(server.engine).title}: {model or entry.name}"
-    data: dict[str, Any] = {
-        "title": title[:200],
-        "engine": server.engine,
-        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_SOURCE),),
-    }
-    data |= {"nodes": server.nodes} if server.nodes > 1 else {}
-    comments: dict[Path, list[str]] = {}
-    whole, refused = validity.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
-    _comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
-    head = "".join(f"# {line}\n" for line in comments.pop((), []))
-    return head + yamlwrite.dump(whole, comments)
-
-
 def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     taken = {host for host, _ in hosts}
     free = (name for place in count(1) if (name := f"spark-{place:02}") not in taken)
@@ -158,7 +129,7 @@ def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, An
     return first | {"hosts": chosen} | own | rest
 
 
-def _comment(
+def comment(
     comments: dict[Path, list[str]], base: Path, entry: DraftEntry, data: Mapping[str, Any], file: str | None
 ) -> None:
     """Put each note above the key that it is about, or above the entry if that key is not certain."""

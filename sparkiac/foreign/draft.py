@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.foreign import collector, match, mounts, naming, redaction, server, service, serving, validity
+from sparkiac.foreign import collector, match, mounts, redaction, server, service, serving, validity
 from sparkiac.foreign.collector import ImportedValue
 from sparkiac.foreign.launch import Launch, Note, Unreadable, corrected, lost
 from sparkiac.foreign.match import Match
 from sparkiac.foreign.server import ServerLaunch
-from sparkiac.model import forms
+from sparkiac.model import forms, references
 from sparkiac.report import Path, placeholders
 from sparkiac.resolve import catalogued
 
 _MAX_SETTINGS: Final = 1000
+_LONGEST_NAME: Final = 40
+_RESERVED: Final = frozenset({"secrets"})
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})
 _ENDS: Final = "it ends by itself, so it becomes no deployment or service"
 _NO_SOURCE: Final = "the file does not state the source of this mount: fill in its url"
@@ -55,7 +58,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     if len(launch.env) + len(launch.volumes) + len(launch.ports) + len(launch.notes) > _MAX_SETTINGS:
         message = f"the container has more than {_MAX_SETTINGS} variables, mounts and ports"
         raise Unreadable(message, line=launch.line)
-    launch = launch._replace(image=serving.short(launch.image)) if launch.image else launch
+    launch = launch._replace(image=references.short(launch.image)) if launch.image else launch
     start = serving.start(launch)
     if start is not None and not (launch.once and _QUERIES & {*start.words}):
         return _deployment(server.read(launch, start), taken)
@@ -66,7 +69,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     found = service.read(launch)
     missing = {} if "image" in found.data else {"image": placeholders.IMAGE}
     data, refused = validity.without_invalid(found.data | missing, "service", launch.line)
-    name = naming.unused(naming.slug(launch.name, serving.repository_of(launch.image)), taken)
+    name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
     return DraftEntry(launch, "service", name, data, found.items, (*found.notes, *refused))
 
 
@@ -91,7 +94,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
     head |= {"description": launch.description} if _is_title(launch.description) else {}
-    name = naming.unused(naming.slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
+    name = unused(slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
     data, refused = validity.without_invalid(head | nested(differences), "deployment", launch.line)
     return DraftEntry(
         launch,
@@ -106,6 +109,26 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         nodes=server.nodes,
         server=server,
     )
+
+
+def slug(*texts: str | None) -> str:
+    """Make a name from the first text that has letters: at most 40 lower-case letters, digits and hyphens."""
+    for text in texts:
+        letters = unicodedata.normalize("NFKD", text or "").encode("ascii", "ignore").decode("ascii")
+        name = re.sub(r"[^a-z0-9]+", "-", letters.lower().rpartition("/")[2])
+        name = re.sub(r"^[^a-z]+", "", name)[:_LONGEST_NAME].strip("-")
+        if name and name not in _RESERVED:
+            return name
+    return "server"
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """Return the name, with a number appended if it is already taken."""
+    number, chosen = 2, name
+    while chosen in taken:
+        ending = f"-{number}"
+        chosen, number = name[: _LONGEST_NAME - len(ending)].rstrip("-") + ending, number + 1
+    return chosen
 
 
 def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sparkiac.engines.vllm_check import names
 from sparkiac.foreign import mounts, serving
 from sparkiac.foreign.launch import Note, corrected, lost
 from sparkiac.foreign.server import ServerLaunch
-from sparkiac.model import forms
+from sparkiac.model import forms, references
 from sparkiac.model.catalog import Fragment
 from sparkiac.report import Path
 from sparkiac.resolve import catalogued
@@ -243,7 +243,7 @@ def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:
 
 
 def _with_tag(reference: object) -> str:
-    text = str(reference).removeprefix("docker.io/")
+    text = references.short(str(reference))
     return text if ":" in text.rpartition("/")[2] or "@" in text else f"{serving.repository_of(text)}:latest"
 
 

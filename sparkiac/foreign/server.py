@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.catalog import releases
+from sparkiac.engines import Engine
 from sparkiac.foreign import (
     machines,
     mounts,
-    naming,
     redaction,
     serving,
     speculation,
@@ -109,7 +109,7 @@ class _ServerConverter(Collector):
             tuple(self.items),
             tuple(self.notes),
             worker=self.worker,
-            served=self.leaves.get(("served_names",)) or naming.default_served(self.engine, path or handle),
+            served=self.leaves.get(("served_names",)) or _default_served(self.engine, path or handle),
         )
 
     def _line(self) -> CommandLine:
@@ -284,3 +284,11 @@ def _is_path(target: str) -> bool:
 
 def _written(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _default_served(engine: Engine, target: str | None) -> tuple[str, ...]:
+    """Return the name under which an engine serves a handle or path if none is configured; none if it takes any."""
+    if target is None or engine.default_name == "any":
+        return ()
+    name = target.rpartition("/")[2] if engine.default_name == "last part" and target.startswith("/") else target
+    return (name,) if re.fullmatch(forms.SERVED, name) else ()

@@ -171,5 +171,10 @@ class _ServiceConverter(Collector):
             self.lost(launch.line, f"--device {device}", "services get no devices")
         refused = unwritten.reasons("service")
         for path, value in launch.settings.items():
-            if (why := refused.get(f"{path[0]}.{path[1]}")) is not None and value != "private":
-                self.lost(launch.line, named(path, value), why)
+            if (why := refused.get(f"{path[0]}.{path[1]}")) is not None:
+                if value != "private":
+                    self.lost(launch.line, named(path, value), why)
+            elif path[0] == "timeouts":
+                self.put(path, value, launch.line, named(path, value))
+            elif self.kind != "container":
+                self.put(path[1:], value, launch.line, named(path, value))

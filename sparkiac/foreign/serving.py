@@ -10,6 +10,7 @@ from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
 from sparkiac.foreign.shell_words import ShellCommand, script, shell_argument, unread
+from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
@@ -89,16 +90,8 @@ def image_family(reference: str | None) -> ImageFamily | None:
 
 
 def repository_of(reference: str) -> str:
-    """Return an image reference without tag and digest."""
-    name = reference.partition("@")[0]
-    head, colon, tag = name.rpartition(":")
-    plain = head if colon and "/" not in tag else name
-    return plain.removeprefix("docker.io/")
-
-
-def short(reference: str) -> str:
-    """Return an image reference without Docker's default registry."""
-    return reference.removeprefix("docker.io/").removeprefix("library/")
+    """Return an image reference without tag, digest and Docker's default registry."""
+    return references.short(references.repository(reference))
 
 
 def _after_entrypoint(bare: ServerStart, found: ServerStart | None) -> ServerStart:

@@ -72,11 +72,12 @@ def _write(
 ) -> int:
     from sparkiac import pipeline, write
     from sparkiac.commands.import_ import report as of_import
-    from sparkiac.foreign import assemble, naming
+    from sparkiac.foreign import assemble
+    from sparkiac.foreign.draft import slug
 
     entries = found.entries
     first = entries[0][0] if entries else "imported"
-    text = assemble.inventory(entries, naming.slug(Path(first).stem, "imported"), hosts)
+    text = assemble.inventory(entries, slug(Path(first).stem, "imported"), hosts)
     report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
     if kind == "recipe":
         text = foreign.one_recipe(entries)

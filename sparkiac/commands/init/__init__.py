@@ -102,9 +102,9 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
 
 
 def _name(given: str | None, target: Path) -> str:
-    from sparkiac.foreign import naming
+    from sparkiac.foreign.draft import slug
 
-    default = naming.slug(target.name, "fleet")
+    default = slug(target.name, "fleet")
     return prompts.value(given, "Name of the fleet", prompts.parser("--name", "NAME"), default=default)
 
 

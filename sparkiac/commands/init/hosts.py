@@ -42,7 +42,7 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
 
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
-    from sparkiac.foreign import naming
+    from sparkiac.foreign.draft import slug, unused
     from sparkiac.upstream import machine
 
     user, _, address = target.rpartition("@")
@@ -53,7 +53,7 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
         found = machine.inspect(target, store=store)
     except machine.MachineError as error:
         raise click.UsageError(str(error)) from None
-    return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
+    return FleetHost(unused(slug(found.name, "spark"), taken), address, found, user or None)
 
 
 def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:

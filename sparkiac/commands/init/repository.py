@@ -97,7 +97,7 @@ def _copied(host: FleetHost, placements: Sequence[Placement]) -> dict[str, str]:
 
 
 def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
-    from sparkiac.foreign import naming
+    from sparkiac.foreign.draft import slug, unused
 
     made: dict[str, dict[str, Any]] = {}
     for chosen, hosts, model, filled in placements:
@@ -108,7 +108,7 @@ def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
         deployment["hosts"] = names if len(names) > 1 else names[0]
         deployment |= {} if "port" in chosen.values else {"port": _PORT}
         deployment |= filled.deployment
-        made[naming.unused(naming.slug(model or recipe), made)] = deployment
+        made[unused(slug(model or recipe), made)] = deployment
     return made
 
 

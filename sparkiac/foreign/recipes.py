@@ -1,14 +1,20 @@
-"""Convert the recipes of a repository of another tool to recipes of sparkiac."""
+"""Imported servers → recipes of the catalog: one server of a file, or all recipes of another tool's repository."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sparkiac import foreign
-from sparkiac.foreign import assemble, redaction
+from sparkiac import engines, foreign
+from sparkiac.foreign import assemble, draft, redaction, validity, yamlwrite
+from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import Note, grouped
+from sparkiac.model import forms
+from sparkiac.report import Path, placeholders
+
+_LONGEST_SOURCE: Final = 200
+"""Limit of the form of a recipe's source, in characters."""
 
 
 class ConvertedRecipes(NamedTuple):
@@ -60,9 +66,35 @@ def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
         reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
         message = f"it starts no server{reasons}"
         raise foreign.Unreadable(message, line=min((note.line for note in lost), default=1))
-    return assemble.recipe(file, entry), lost
+    return recipe(file, entry), lost
 
 
 def _slug(path: str) -> str:
     """Return the name of a recipe: the path without its suffix, with hyphens for all other characters."""
     return re.sub(r"[^a-z0-9._]+", "-", path.lower().removesuffix(".yaml")).strip("-._") or "recipe"
+
+
+def recipe(file: str, entry: DraftEntry) -> str:
+    """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
+    assert entry.server is not None, "a deployment"  # noqa: S101
+    server, launch = entry.server, entry.launch
+    leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
+    if server.store is not None:
+        leaves["container", "mounts", server.store.target] = {"source": "model_store"}
+    if re.fullmatch(forms.IMAGE, launch.image or ""):
+        leaves["image",] = launch.image
+    model = entry.data.get("model") or server.model
+    model = None if model == placeholders.MODEL else model
+    leaves |= {("model",): model} if model else {}
+    title = launch.description or f"{engines.named(server.engine).title}: {model or entry.name}"
+    data: dict[str, Any] = {
+        "title": title[:200],
+        "engine": server.engine,
+        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_SOURCE),),
+    }
+    data |= {"nodes": server.nodes} if server.nodes > 1 else {}
+    comments: dict[Path, list[str]] = {}
+    whole, refused = validity.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
+    assemble.comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
+    head = "".join(f"# {line}\n" for line in comments.pop((), []))
+    return head + yamlwrite.dump(whole, comments)
