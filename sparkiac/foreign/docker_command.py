@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from sparkiac.foreign import docker, redaction
@@ -20,9 +19,7 @@ from sparkiac.foreign.launch import (
 )
 from sparkiac.foreign.shell_words import ShellCommand, variable_name
 
-PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
-_WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
-"""Programs that run another program."""
+_PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
 _MAX_WORDS: Final = 2000
 _READERS: Final = {"volume": docker.volume, "mount": docker.mount, "publish": docker.port}
@@ -30,9 +27,10 @@ _READERS: Final = {"volume": docker.volume, "mount": docker.mount, "publish": do
 
 def launch(command: ShellCommand) -> Launch | None:
     """Return what a command starts in a container, or None if it starts none. Raises Unreadable if it is too long."""
-    words, lines = command.words, command.lines
-    start = _start(words)
-    if start is None:
+    inner = command.unwrapped()
+    name, start = subcommand(inner)
+    words, lines = inner.words, inner.lines
+    if name not in {"run", "create"}:
         return None
     if len(words) > _MAX_WORDS:
         message = f"the command line has more than {_MAX_WORDS} words"
@@ -43,32 +41,22 @@ def launch(command: ShellCommand) -> Launch | None:
     if image is None:
         notes.append(lost(command.line, "docker run", "the image is missing"))
     argv, at = words[parsed.end + 1 :], lines[parsed.end + 1 :]
-    found = _Options(Launch(None, command.line, image, None, argv, notes=tuple(notes), lines=at), dict(command.env))
+    found = _Options(Launch(None, command.line, image, None, argv, notes=tuple(notes), lines=at), dict(inner.env))
     for option in parsed.options:
         found.apply(option)
     flags = {option.name for option in parsed.options}
     return found.launch._replace(once="rm" in flags and "detach" not in flags and not found.launch.ports)
 
 
-def program(words: Sequence[str]) -> int:
-    """Return the index of the program after sudo, nohup, their options and variable assignments."""
-    at = 0
-    while at < len(words) and (words[at] in _WRAPPERS or words[at].startswith("-") or "=" in words[at]):
-        at += 1
-    return at
-
-
-def _start(words: tuple[str, ...]) -> int | None:
-    """Return the index of the first option of `docker run`, or None for another command."""
-    at = program(words)
-    if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS:
-        return None
-    at += 1
+def subcommand(command: ShellCommand) -> tuple[str, int]:
+    """Return the subcommand of docker and the index of its first option; an empty name for another program."""
+    words, at = command.words, 1
+    if command.program not in _PROGRAMS:
+        return "", 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _GLOBAL else 1
-    if words[at : at + 1] == ("container",):
-        at += 1
-    return at + 1 if words[at : at + 1] in {("run",), ("create",)} else None
+    at += words[at : at + 1] == ("container",)
+    return (words[at] if at < len(words) else ""), at + 1
 
 
 class _Options:

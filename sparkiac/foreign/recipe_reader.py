@@ -13,8 +13,7 @@ from sparkiac.foreign.recipe_file import RecipeFile, summary
 from sparkiac.foreign.shell_words import ShellCommand, script, unread
 from sparkiac.foreign.template import FilledTemplate
 
-_SERVERS: Final = re.compile(rf"(.*/)?({serving.PROGRAMS}|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)")
-_WRAPPERS: Final = frozenset({"exec", "env", "nohup"})
+_SERVERS: Final = re.compile(rf"({serving.PROGRAMS}|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)")
 _MAX_VARIABLE: Final = 131_000
 """Characters of a variable: Linux MAX_ARG_STRLEN, 131072, less its name."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -48,22 +47,17 @@ def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
     found = script(_HANGING.sub("", text.rstrip()), line=file.first_line(key))
     for note in (*found.notes, *unread(found.documents)):
         file.add(note)
-    known = [place for place, command in enumerate(found.commands) if _SERVERS.fullmatch(_program(command)[0])]
+    known = [place for place, command in enumerate(found.commands) if _SERVERS.fullmatch(command.unwrapped().program)]
     chosen = known[-1] if known else len(found.commands) - 1
     if chosen < 0:
         return RecipeCommand(())
-    command = found.commands[chosen]
+    command = found.commands[chosen].unwrapped()
     for after in found.commands[chosen + 1 :]:
         why = "it runs after the server; sparkiac starts only the server"
         file.lost(after.line, redaction.joined(after.words), why)
-    own = command.words[: len(command.words) - len(_program(command))]
-    assigned = (word.partition("=") for word in own if "=" in word)
-    pairs = [(name, value, command.line) for name, value in command.env]
-    pairs += [(name, value, command.line) for name, _, value in assigned]
     before = tuple(_preparation(file, found.commands[:chosen]))
-    return RecipeCommand(
-        _program(command), command.lines[len(own) :], before, tuple(_checked_variables(file, pairs, exported=True))
-    )
+    pairs = ((name, value, command.line) for name, value in command.env)
+    return RecipeCommand(command.words, command.lines, before, tuple(_checked_variables(file, pairs, exported=True)))
 
 
 def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, ...]]:
@@ -74,14 +68,6 @@ def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator
             yield command.words
         else:
             file.add(Note(dropped[0], command.line, redaction.joined(command.words), dropped[1]))
-
-
-def _program(command: ShellCommand) -> tuple[str, ...]:
-    """Return the words from the program on, without exec, env and variable assignments."""
-    words = command.words
-    while len(words) > 1 and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
-        words = words[1:]
-    return words
 
 
 def variables(file: RecipeFile, key: str, *, exported: bool) -> Iterator[EnvVariable]:

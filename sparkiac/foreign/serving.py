@@ -9,14 +9,11 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_words import ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_words import WRAPPERS, ShellCommand, script, shell_argument, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
-_WRAPPERS: Final = frozenset(
-    {"tini", "dumb-init", "nvidia_entrypoint.sh", "exec", "nohup", "env", "sudo", "time", "stdbuf", "--", "-g", "-s"}
-)
 _PYTHON_NAME: Final = "python3"
 _PYTHON: Final = re.compile(r"python(3(\.\d{1,2})?)?")
 _COMMANDS: Final = {words: each.name for each in engines.every() for words in each.commands}
@@ -26,7 +23,6 @@ SERVERS: Final = "|".join(
     " ".join(r"python3?" if word == _PYTHON_NAME else re.escape(word) for word in words) + r"\b" for words in _COMMANDS
 )
 """Pattern of the beginning of a command that starts a server."""
-_ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHELL_ONLY: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
 _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
 """Build tools, whose arguments can name a server without starting it."""
@@ -120,25 +116,15 @@ def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
 
 def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
     """Look inside wrappers and shells; `container_env` are the container's variables, which a shell in it expands."""
-    words, lines = command.words, command.lines
-    env = dict(command.env)
-    at = 0
-    while at < len(words) and (_base(words[at]) in _WRAPPERS or _ASSIGNED.match(words[at])):
-        if _ASSIGNED.match(words[at]):
-            name, _, value = words[at].partition("=")
-            env[name] = value
-        at += 1
-    inner = ShellCommand(words[at:], lines[at:], tuple(env.items()))
-    if not inner.words:
-        return None
-    if _base(inner.words[0]) in _SHELLS:
+    inner = command.unwrapped()
+    if inner.program in _SHELLS:
         return _in_shell(inner, depth, container_env) if depth else None
     return _direct(inner)
 
 
 def _direct(command: ShellCommand) -> ServerStart | None:
     words, lines = command.words, command.lines
-    if _base(words[0]) in _BUILDS:
+    if command.program in _BUILDS:
         return None
     for at, word in enumerate(words[:12]):
         program = _PYTHON_NAME if _PYTHON.fullmatch(_base(word)) else _base(word)
@@ -147,7 +133,7 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         if form is None:
             continue
         end = at + len(form)
-        before = tuple(each for each in words[:at] if each not in _WRAPPERS)
+        before = tuple(each for each in words[:at] if each not in WRAPPERS)
         why = "it precedes the server and is not imported"
         notes = (lost(lines[0], redaction.joined(before), why),) if before else ()
         return ServerStart(_COMMANDS[form], words[end:], lines[end:], env=command.env, notes=notes)
@@ -189,7 +175,7 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
 
 def not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:
     """Return why a command before the server is not part of the prelude: kind and reason. None if it is part."""
-    program = _base(command.words[0])
+    program = command.program
     if program in _SHELL_ONLY and not command.piped:
         return "corrected", "the server does not need it"
     if program in _DOWNLOADS and command.words[1:2] == ("download",):

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from sparkiac.foreign import docker_command, redaction, serving
-from sparkiac.foreign.docker_command import PROGRAMS, program
+from sparkiac.foreign import docker, docker_command, redaction, serving
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, corrected, lost
 from sparkiac.foreign.shell_parts import HereDocument
 from sparkiac.foreign.shell_words import Script, ShellCommand, script, shell_argument, unread
@@ -16,7 +15,6 @@ _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash", "su"})
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 """Options of ssh that take a value."""
-_OF_EXEC: Final = frozenset({"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys"})
 Written: TypeAlias = Callable[[HereDocument, int], tuple[Launch, ...]]
 """Reads what a here-document writes, at a given nesting depth."""
 RUNS: Final = re.compile(
@@ -38,16 +36,17 @@ _IDLE: Final = "this container starts the server directly"
 
 def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
     """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
-    words, lines = command.words, command.lines
-    at = program(words)
-    name = words[at].rpartition("/")[2] if at < len(words) else ""
+    inner = command.unwrapped()
+    words, lines, name = inner.words, inner.lines, inner.program
     if name in _SHELLS:
-        place = shell_argument(words, at)
+        place = shell_argument(words)
         return (words[place], lines[place], False) if place is not None else None
-    if name == "eval" and at + 1 < len(words):
-        return " ".join(words[at + 1 :]), lines[at + 1], False
+    if name == "eval" and len(words) > 1:
+        return " ".join(words[1:]), lines[1], False
     if name == "ssh":
-        host = _after_options(words, at + 1)
+        host = 1
+        while host < len(words) and words[host].startswith("-"):
+            host += 2 if _OF_SSH.fullmatch(words[host]) else 1
         return (" ".join(words[host + 1 :]), lines[host + 1], True) if host + 1 < len(words) else None
     if name in _DETACHED and " " in words[-1]:
         return words[-1], lines[-1], True
@@ -56,32 +55,20 @@ def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
 
 def docker_exec(command: ShellCommand) -> Launch | None:
     """Return the server that `docker exec` starts in a container, or None."""
-    words, lines = command.words, command.lines
-    at = program(words)
-    if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS or words[at + 1 : at + 2] != ("exec",):
+    inner = command.unwrapped()
+    name, start = docker_command.subcommand(inner)
+    if name != "exec":
         return None
-    at += 2
-    env: list[EnvVariable] = []
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        takes = name in _OF_EXEC and not equals
-        value_of_option = words[at + 1] if takes and at + 1 < len(words) else value
-        if name in {"-e", "--env"} and "=" in value_of_option:
-            key, _, held = value_of_option.partition("=")
-            env.append(EnvVariable(key, held, lines[at]))
-        at += 2 if takes else 1
-    if at + 1 >= len(words):
+    parsed = docker.read(inner.words, inner.lines, start)  # all options of `docker exec` are options of `docker run`
+    container, argv = "".join(inner.words[parsed.end : parsed.end + 1]), inner.words[parsed.end + 1 :]
+    if not argv:
         return None
-    note = lost(command.line, f"exec {words[at]}", serving.NO_IMAGE)
-    found = Launch(None, command.line, None, (), words[at + 1 :], env=tuple(env), notes=(note,), inside=words[at])
-    found = found._replace(lines=lines[at + 1 :])
+    given = ((each.value.partition("="), each.line) for each in parsed.options if each.name == "env")
+    env = tuple(EnvVariable(key, value, line) for (key, sign, value), line in given if sign)
+    note = lost(command.line, f"exec {container}", serving.NO_IMAGE)
+    lines = inner.lines[parsed.end + 1 :]
+    found = Launch(None, command.line, None, (), argv, env=env, notes=(note,), lines=lines, inside=container)
     return found if serving.start(found) is not None else None
-
-
-def _after_options(words: Sequence[str], at: int) -> int:
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if _OF_SSH.fullmatch(words[at]) else 1
-    return at
 
 
 def _nothing(_document: HereDocument, _level: int) -> tuple[Launch, ...]:

@@ -16,6 +16,12 @@ from sparkiac.foreign.shell_parts import HereDocument, Simple, Word, WordPart
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""
+WRAPPERS: Final = frozenset(
+    """
+    sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh
+    """.split()  # noqa: SIM905  a list of names is easier to read this way
+)
+"""Programs that run another program."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
 _DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
@@ -51,6 +57,24 @@ class ShellCommand(NamedTuple):
         """Return its first line."""
         return self.lines[0]
 
+    @property
+    def program(self) -> str:
+        """Return the name of its program, without the directory."""
+        return self.words[0].rpartition("/")[2]
+
+    def unwrapped(self) -> ShellCommand:
+        """Return the command that sudo, nohup, tini and the like run, with the variables assigned in front of it."""
+        at, env = 0, dict(self.env)
+        while at < len(self.words) - 1:
+            word = self.words[at]
+            assigned = _ASSIGNMENT.fullmatch(word)
+            if assigned is not None:
+                env[assigned[1]] = assigned[3]
+            elif word.rpartition("/")[2] not in WRAPPERS and not (at and word.startswith("-")):
+                break
+            at += 1
+        return self._replace(words=self.words[at:], lines=self.lines[at:], env=tuple(env.items()))
+
 
 class Script(NamedTuple):
     """All commands of a text, and the variables that it sets."""
@@ -84,9 +108,9 @@ def variable_name(word: str) -> str | None:
     return found[1] if found else None
 
 
-def shell_argument(words: Sequence[str], shell: int = 0) -> int | None:
-    """Return the index of the script that follows the option -c of the shell at index `shell`; None without -c."""
-    flags = range(shell + 1, len(words) - 1)
+def shell_argument(words: Sequence[str]) -> int | None:
+    """Return the index of the script that follows the option -c of a shell; None without -c."""
+    flags = range(1, len(words) - 1)
     return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
 
 
