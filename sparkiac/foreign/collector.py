@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from sparkiac.foreign import mounts, redaction
-from sparkiac.foreign.launch import Launch, Note, corrected, lost
+from sparkiac.foreign import mounts, redaction, values
+from sparkiac.foreign.launch import EnvVariable, Launch, Note, corrected, lost
+from sparkiac.model import forms
 from sparkiac.plan.confinement import KEYED
 from sparkiac.report import Path
 
@@ -56,12 +58,46 @@ class Collector:
         prelude += launch.prelude
         if prelude:
             self.put(("container", "prelude"), prelude, launch.line, "; ".join(map(" ".join, prelude)))
-        found = mounts.other_mounts(launch, store, path, self.leaves)
-        self.notes += found.notes
-        for target, (value, line) in found.values.items():
-            self.put(target, value, line, f"-v {target[-1]}")
+        for mount in [*mounts.other_mounts(launch, store, path, self.leaves)]:
+            if isinstance(mount, Note):
+                self.notes.append(mount)
+            else:
+                target, value, line = mount
+                self.put(target, value, line, f"-v {target[-1]}")
         for device in launch.devices:
             self._device(device)
+
+    def image(self) -> str | None:
+        """Return the image, or note that an inventory cannot contain it."""
+        image = self.launch.image
+        if image is None or re.fullmatch(forms.IMAGE, image):
+            return image
+        why = values.CALLERS_VALUE if values.is_unknown(image) else "not an image reference"
+        self.lost(self.launch.line, f"image {image}", why)
+        return None
+
+    def environment(self, variables: Iterable[EnvVariable]) -> None:
+        """Read variables, except those that have a meaning of their own."""
+        for each in variables:
+            name, value, what = each.name, each.value, f"-e {each.name}"
+            if self.is_read(each):
+                continue
+            if redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
+                self.secret(each)
+            elif value is None or values.is_unknown(value):
+                self.lost(each.line, what, values.CALLERS_VALUE)
+            elif (plain := values.environment(name, value)) is None:
+                self.lost(each.line, what, "not a variable with a one-line value")
+            else:
+                self.put(("env", name), plain, each.line, what)
+
+    def is_read(self, variable: EnvVariable) -> bool:
+        """Read a variable that sets something else than the environment; return False for all others."""
+        raise NotImplementedError
+
+    def secret(self, variable: EnvVariable) -> None:
+        """Note a variable with a secret."""
+        raise NotImplementedError
 
     def ports(self, container_port: int, *, port_in_command: bool) -> None:
         """Read the address and port of the server. `port_in_command`: the command sets the server's port."""

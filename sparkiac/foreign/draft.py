@@ -66,11 +66,11 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
         note = Note("unused", launch.line, _command_text(launch), _ENDS)
         notes = launch.notes if launch.image is None else (note,)
         return DraftEntry(launch, "nothing", launch.name or "", {}, notes=notes or (note,), nodes=0)
-    found = service.read(launch)
-    missing = {} if "image" in found.data else {"image": placeholders.IMAGE}
-    data, refused = validity.without_invalid(found.data | missing, "service", launch.line)
+    own, found = service.read(launch)
+    missing = {} if "image" in own else {"image": placeholders.IMAGE}
+    data, refused = validity.without_invalid(own | missing, "service", launch.line)
     name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
-    return DraftEntry(launch, "service", name, data, found.items, (*found.notes, *refused))
+    return DraftEntry(launch, "service", name, data, tuple(found.items), (*found.notes, *refused))
 
 
 def _command_text(launch: Launch) -> str:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.engines.engine import HUB_HOMES
-from sparkiac.foreign.launch import Note, corrected, lost
+from sparkiac.foreign.launch import Launch, Note, Volume, corrected, lost
 from sparkiac.model import forms
-from sparkiac.report import placeholders
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.foreign.launch import Launch, Volume
-    from sparkiac.report import Path
+from sparkiac.report import Path, placeholders
 
 _HUB: Final = re.compile(r"(/[^/]+)*/\.cache/huggingface(/hub)?")
 _COMPILE_CACHES: Final = re.compile(
@@ -26,6 +21,7 @@ _CACHE_SETTINGS: Final = (*(("env", name) for name in HUB_HOMES), ("set", "downl
 """Settings that name the directory of the Hugging Face cache."""
 _WITH_PATHS: Final = frozenset({"set", "speculative"})
 """Keys whose values can contain paths that the server reads."""
+_OWN_CACHE: Final = "compiled code is kept in a separate cache for each image, model and set of options"
 _LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
 _FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
 
@@ -39,14 +35,6 @@ class StoreMount(NamedTuple):
     line: int
     what: str
     """The source as written in the file."""
-
-
-class OtherMounts(NamedTuple):
-    """All mounts other than the model store and the served directory."""
-
-    values: dict[Path, tuple[Any, int]]
-    """Path in the inventory → value and line."""
-    notes: tuple[Note, ...]
 
 
 def store(launch: Launch, leaves: Mapping[Path, Any], path: str | None) -> StoreMount | None:
@@ -64,22 +52,20 @@ def store(launch: Launch, leaves: Mapping[Path, Any], path: str | None) -> Store
 
 def other_mounts(
     launch: Launch, found: StoreMount | None, path: str | None, settings: Mapping[Path, Any]
-) -> OtherMounts:
-    """Convert the mounts other than the store and the served directory; `settings` may use paths in them."""
-    values: dict[Path, tuple[Any, int]] = {}
-    notes: list[Note] = []
+) -> Iterator[tuple[Path, Any, int] | Note]:
+    """Yield path, value and line of the mounts other than the store and the served directory, or notes on them.
+
+    `settings` may use paths in them.
+    """
     for volume in launch.volumes:
+        needed = is_used(settings, volume.target, path)
         if found is not None and volume.target == found.target:
             continue
-        needed = is_used(settings, volume.target, path)
         if path is not None and (volume.target == path or (path.startswith(f"{volume.target}/") and not needed)):
             why = "weights are in the model store, under organisation/name, mounted read-only"
-            notes.append(corrected(volume.line, f"-v {volume.source}:{volume.target}", why))
-            continue
-        leaf = _leaf(volume, notes, needed=needed)
-        if leaf is not None:
-            values[leaf[0]] = leaf[1], volume.line
-    return OtherMounts(values, tuple(notes))
+            yield corrected(volume.line, f"-v {volume.source}:{volume.target}", why)
+        else:
+            yield _mount(volume, needed=needed)
 
 
 def containing(launch: Launch, path: str) -> Volume | None:
@@ -120,24 +106,20 @@ def with_moved_paths(value: Any, launch: Launch, before: str, after: str) -> Any
     return after + value[len(before) :] if inner is None or inner.target == before else value
 
 
-def _leaf(volume: Volume, notes: list[Note], *, needed: bool) -> tuple[Path, Any] | None:
-    what = f"-v {volume.source}:{volume.target}"
+def _mount(volume: Volume, *, needed: bool) -> tuple[Path, Any, int] | Note:
+    what, line, target = f"-v {volume.source}:{volume.target}", volume.line, volume.target
     known = re.fullmatch(forms.PATH, volume.source) is not None and "/../" not in f"{volume.source}/"
-    if not re.fullmatch(forms.PATH, volume.target) or "/../" in f"{volume.target}/" or "/./" in f"{volume.target}/":
-        notes.append(lost(volume.line, what, "an inventory cannot contain this path in the container"))
-    elif volume.target == "/dev/shm":  # noqa: S108  compared
-        notes.append(corrected(volume.line, what, "set by `container.ipc`"))
-    elif volume.target.startswith(_LINKS):
-        notes.append(corrected(volume.line, what, "the nodes of a group get the RDMA devices of their links"))
-    elif _FILE.fullmatch(volume.target.rpartition("/")[2]):
-        url = f"file://{volume.source}" if known else placeholders.URL
-        return ("container", "files", volume.target), {"url": url}
-    elif _COMPILE_CACHES.fullmatch(volume.target) and not needed:
-        why = "compiled code is kept in a separate cache for each image, model and set of options"
-        notes.append(corrected(volume.line, what, why))
+    note = None
+    if not re.fullmatch(forms.PATH, target) or "/../" in f"{target}/" or "/./" in f"{target}/":
+        note = lost(line, what, "an inventory cannot contain this path in the container")
+    elif target == "/dev/shm":  # noqa: S108  compared
+        note = corrected(line, what, "set by `container.ipc`")
+    elif target.startswith(_LINKS):
+        note = corrected(line, what, "the nodes of a group get the RDMA devices of their links")
+    elif _FILE.fullmatch(target.rpartition("/")[2]):
+        return ("container", "files", target), {"url": f"file://{volume.source}" if known else placeholders.URL}, line
+    elif _COMPILE_CACHES.fullmatch(target) and not needed:
+        note = corrected(line, what, _OWN_CACHE)
     elif not known:
-        why = "its path on the host is unknown: write container.mounts with an absolute path"
-        notes.append(lost(volume.line, what, why))
-    else:
-        return ("container", "mounts", volume.target), {"source": volume.source, "read_only": volume.read_only}
-    return None
+        note = lost(line, what, "its path on the host is unknown: write container.mounts with an absolute path")
+    return note or (("container", "mounts", target), {"source": volume.source, "read_only": volume.read_only}, line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
@@ -77,7 +77,9 @@ class _ServerConverter(Collector):
         """Convert all settings."""
         line = self._line()
         self.notes += line.notes
-        self._image()
+        if (image := self.image()) is not None:
+            self.items.append(ImportedValue(self.launch.line, redaction.redacted(image), ("image",)))
+        self.launch = self.launch._replace(image=image)
         if self.launch.gpus:
             self.items.append(ImportedValue(self.launch.line, "the GPU", ("gpu",)))
         options = {each.name: each for each in line.options}
@@ -86,7 +88,7 @@ class _ServerConverter(Collector):
         self._options(options)
         self.notes += speculation.unknown_algorithm(self.leaves, self.launch.line)
         self._added(options)
-        self._environment()
+        self.environment((*self.launch.env, *self._exported()))
         path = target if target and _is_path(target) else None
         store = mounts.store(self.launch, self.leaves, path)
         if self.leaves.pop(("set", "download_dir"), None) is not None:
@@ -135,17 +137,6 @@ class _ServerConverter(Collector):
             else:
                 self.lost(source, f"model {target}", values.CALLERS_VALUE if values.is_unknown(target) else _NO_MODEL)
         return target.rstrip("/") if target and len(target) > 1 else target
-
-    def _image(self) -> None:
-        image = self.launch.image
-        if image is None:
-            return
-        if re.fullmatch(forms.IMAGE, image):
-            self.items.append(ImportedValue(self.launch.line, redaction.redacted(image), ("image",)))
-            return
-        why = values.CALLERS_VALUE if values.is_unknown(image) else "not an image reference"
-        self.lost(self.launch.line, f"image {image}", why)
-        self.launch = self.launch._replace(image=None)
 
     def _handle(self, target: str | None) -> str | None:
         """Return the model's handle: the served one, or the one named outside the command."""
@@ -230,35 +221,24 @@ class _ServerConverter(Collector):
             self.put(("speculative",), found.value, option.line, option.what)
         return True
 
-    def _environment(self) -> None:
-        exported = [each for each in self.start.env if each[0] not in {known.name for known in self.launch.env}]
-        for variable in self.launch.env:
-            self._variable(variable.name, variable)
-        for name, value in exported:
-            if redaction.is_secret_name(name):
-                self._secret(name, self.launch.line, literal=not literals.is_placeholder(value))
-            elif not values.is_unknown(value):
-                self._set_variable(name, value, self.launch.line)
+    def _exported(self) -> Iterator[EnvVariable]:
+        """Yield the variables that a shell sets for the server, without those that its caller sets."""
+        known = {each.name for each in self.launch.env}
+        for name, value in self.start.env:
+            if name not in known and (redaction.is_secret_name(name) or not values.is_unknown(value)):
+                yield EnvVariable(name, value, self.launch.line)
 
-    def _variable(self, name: str, variable: EnvVariable) -> None:
-        value, line = variable.value, variable.line
-        if name in self.engine.variables or name in self.engine.speculation:
-            return
+    def is_read(self, variable: EnvVariable) -> bool:
+        """Return whether a variable sets an option, or the address of a node."""
+        name = variable.name
         if name == "VLLM_HOST_IP" and self.nodes > 1:
-            self.corrected(line, f"-e {name}", "the hosts' links set the addresses of a group")
-        elif redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
-            self._secret(name, line, literal=not literals.is_placeholder(value or ""))
-        elif value is None or values.is_unknown(value):
-            self.lost(line, f"-e {name}", values.CALLERS_VALUE)
-        else:
-            self._set_variable(name, value, line)
+            self.corrected(variable.line, f"-e {name}", "the hosts' links set the addresses of a group")
+            return True
+        return name in self.engine.variables or name in self.engine.speculation
 
-    def _set_variable(self, name: str, value: str, line: int) -> None:
-        read = values.environment(name, value)
-        if read is None:
-            self.lost(line, f"-e {name}", values.NOT_A_VARIABLE)
-        else:
-            self.put(("env", name), read, line, f"-e {name}")
+    def secret(self, variable: EnvVariable) -> None:
+        """Import the API key, and note all other secrets."""
+        self._secret(variable.name, variable.line, literal=not literals.is_placeholder(variable.value or ""))
 
     def _secret(self, name: str, line: int, *, literal: bool) -> None:
         """Replace the API key by a reference to a secret; other secrets are not imported."""

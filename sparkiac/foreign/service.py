@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.foreign import redaction, serving, values
-from sparkiac.foreign.collector import Collector, ImportedValue, named, nested
-from sparkiac.foreign.launch import EnvVariable, Launch, Note, Volume
+from sparkiac.foreign.collector import Collector, named, nested
+from sparkiac.foreign.launch import EnvVariable, Launch, Volume
 from sparkiac.model import forms
 from sparkiac.plan import unwritten
 
@@ -27,17 +27,10 @@ _UNSTAGED: Final = "sparkiac has no engine for this server: it downloads its wei
 _DATA_DIRECTORY: Final = "its data is kept in a directory on the host; move it there"
 
 
-class ServiceLaunch(NamedTuple):
-    """A launch that becomes a service, in inventory terms."""
-
-    data: dict[str, Any]
-    items: tuple[ImportedValue, ...]
-    notes: tuple[Note, ...]
-
-
-def read(launch: Launch) -> ServiceLaunch:
-    """Convert a container that serves no model."""
-    return _ServiceConverter(launch).service()
+def read(launch: Launch) -> tuple[dict[str, Any], Collector]:
+    """Return the data of a container that serves no model, and where it comes from."""
+    found = _ServiceConverter(launch)
+    return found.service(), found
 
 
 def _port_in_command(argv: tuple[str, ...]) -> int | None:
@@ -56,21 +49,17 @@ class _ServiceConverter(Collector):
         source = catalog.service_kind(self.kind)
         self.known = source.value if source else None
 
-    def service(self) -> ServiceLaunch:
+    def service(self) -> dict[str, Any]:
         """Convert all settings."""
         launch = self.launch
-        if re.fullmatch(forms.IMAGE, launch.image or ""):
-            self.put(("image",), launch.image, launch.line, str(launch.image))
-        else:
-            why = values.CALLERS_VALUE if values.is_unknown(launch.image or "") else "not an image reference"
-            self.lost(launch.line, f"image {launch.image}", why)
+        if (image := self.image()) is not None:
+            self.put(("image",), image, launch.line, image)
         self._port()
         if launch.entrypoint is not None:
             words = redaction.joined(launch.entrypoint)
             self.lost(launch.line, f"--entrypoint {words}", "sparkiac runs a service with its image's entrypoint")
         self._command()
-        for variable in launch.env:
-            self._variable(variable)
+        self.environment(launch.env)
         for volume in launch.volumes:
             self._volume(volume)
         if launch.gpus and not (self.known and self.known.gpu):
@@ -79,7 +68,7 @@ class _ServiceConverter(Collector):
             self.put(("read_only",), False, launch.line, "a writable file system")  # noqa: FBT003  a value
         self._weights()
         self._unsupported()
-        return ServiceLaunch({"kind": self.kind, **nested(self.leaves)}, tuple(self.items), tuple(self.notes))
+        return {"kind": self.kind, **nested(self.leaves)}
 
     def _port(self) -> None:
         ports = [port for port in self.launch.ports if port.host]
@@ -124,27 +113,29 @@ class _ServiceConverter(Collector):
         else:
             self.put(("command",), argv, line, " ".join(argv))
 
-    def _variable(self, variable: EnvVariable) -> None:
-        name, value, line = variable.name, variable.value, variable.line
-        known = {option.spelling: key for key, option in ollama.OPTIONS.items()} if self.kind == "ollama" else {}
-        if redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
-            why = "secrets are not written to an inventory; if this was a real one, change it now"
-            self.lost(line, f"-e {name}", why)
-        elif value is None or values.is_unknown(value):
-            self.lost(line, f"-e {name}", values.CALLERS_VALUE)
-        elif self.kind == "open-webui" and name in _BASE_URLS:
+    def is_read(self, variable: EnvVariable) -> bool:
+        """Import a variable that sets an option of the kind."""
+        name, value, what = variable.name, variable.value, f"-e {variable.name}"
+        if value is None or values.is_unknown(value) or redaction.is_secret(value):
+            return False
+        option = next((key for key, each in ollama.OPTIONS.items() if each.spelling == name), "")
+        if self.kind == "open-webui" and name in _BASE_URLS:
             self._urls(variable)
-        elif (plain := values.environment(name, value)) is None:
-            self.lost(line, f"-e {name}", values.NOT_A_VARIABLE)
-        elif known.get(name) == "host":
-            self.corrected(line, f"-e {name}", "set by `bind`")
-        elif name in known:
-            option = ollama.OPTIONS[known[name]]
-            read = tuple(value.split(",")) if option.kind == "words" else values.read(option.kind, value)
-            read = read not in {"", "0", "false"} if option.kind == "switch" else read
-            self.put(("set", known[name]), read, line, f"-e {name}")
-        elif not self.known or str((self.known.env or {}).get(name)) != value:
-            self.put(("env", name), plain, line, f"-e {name}")
+        elif self.kind == "ollama" and option == "host":
+            self.corrected(variable.line, what, "set by `bind`")
+        elif self.kind == "ollama" and option:
+            kind = ollama.OPTIONS[option].kind
+            read = tuple(value.split(",")) if kind == "words" else values.read(kind, value)
+            read = value not in {"", "0", "false"} if kind == "switch" else read
+            self.put(("set", option), read, variable.line, what)
+        else:
+            return self.known is not None and str((self.known.env or {}).get(name)) == value
+        return True
+
+    def secret(self, variable: EnvVariable) -> None:
+        """Note a secret."""
+        why = "secrets are not written to an inventory; if this was a real one, change it now"
+        self.lost(variable.line, f"-e {variable.name}", why)
 
     def _urls(self, variable: EnvVariable) -> None:
         good = tuple(url for url in str(variable.value).split(";") if re.fullmatch(forms.URL, url))

@@ -16,7 +16,6 @@ _CURLY: Final = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _NUMBER: Final = re.compile(r"[-+]?\d{1,18}(\.\d{0,18})?([eE][-+]?\d{1,2})?|[-+]?\.\d{1,18}")
 _UNKNOWN: Final = re.compile(r"\$[A-Za-z_{(]|<[A-Za-z][\w ./-]*>|\{\{|^\{[A-Za-z_]\w*\}$")
-NOT_A_VARIABLE: Final = "not a variable with a one-line value"
 CALLERS_VALUE: Final = "the caller's environment sets its value, which is not in this file"
 _NEGATIVE: Final = re.compile(r"-[\d.]+")
 _MAX_DEPTH: Final = 8
