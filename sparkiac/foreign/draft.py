@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from sparkiac import engines
-from sparkiac.foreign import collector, match, mounts, redaction, server, service, serving, validity
+from sparkiac.foreign import collector, match, mounts, redaction, server, service, serving, values
 from sparkiac.foreign.collector import ImportedValue
 from sparkiac.foreign.launch import Launch, Note, Unreadable, corrected, lost
 from sparkiac.foreign.match import Match
 from sparkiac.foreign.server import ServerLaunch
 from sparkiac.model import forms, references
+from sparkiac.model.catalog import Recipe
+from sparkiac.model.inventory import Deployment
+from sparkiac.model.services import Service
 from sparkiac.report import Path, placeholders
 from sparkiac.resolve import catalogued
 
@@ -31,6 +36,16 @@ STORE: Final = "/srv/models"
 _ORDER: Final = """
     image model model_path model_file served_names port bind model_store set speculative env container timeouts api_key
 """.split()  # noqa: SIM905  a list of names is easier to read this way
+
+
+_MODELS: Final[dict[str, TypeAdapter[Any]]] = {
+    "deployment": TypeAdapter(Deployment),
+    "service": TypeAdapter(Service),
+    "recipe": TypeAdapter(Recipe),
+}
+_ROUNDS: Final = 9
+_REQUIRED: Final = {"deployment": {"hosts": "spark-01"}, "service": {"hosts": "spark-01"}, "recipe": {}}
+"""Required keys that an entry does not have yet."""
 
 
 class DraftEntry(NamedTuple):
@@ -68,7 +83,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
         return DraftEntry(launch, "nothing", launch.name or "", {}, notes=notes or (note,), nodes=0)
     own, found = service.read(launch)
     missing = {} if "image" in own else {"image": placeholders.IMAGE}
-    data, refused = validity.without_invalid(own | missing, "service", launch.line)
+    data, refused = without_invalid(own | missing, "service", launch.line)
     name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
     return DraftEntry(launch, "service", name, data, tuple(found.items), (*found.notes, *refused))
 
@@ -84,18 +99,18 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         return DraftEntry(launch, "nothing", launch.name or "", {}, notes=(note,), nodes=0)
     chosen = match.find(server)
     store, named, notes = _weights(server, chosen)
-    differences = chosen.differences | named
+    differences = {**chosen.differences, **named}
     for path, value in differences.items():
         if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
-    differences |= _missing(server.engine, {*differences, *chosen.recipe_paths})
+    differences |= _missing(server.engine, {*differences, *chosen.leaves})
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
     head |= {"description": launch.description} if _is_title(launch.description) else {}
     name = unused(slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
-    data, refused = validity.without_invalid(head | nested(differences), "deployment", launch.line)
+    data, refused = without_invalid(head | nested(differences), "deployment", launch.line)
     return DraftEntry(
         launch,
         "deployment",
@@ -176,3 +191,58 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
 def _is_reported(server: ServerLaunch) -> bool:
     """Return whether a note already reports a problem with the model."""
     return any(note.kind == "lost" and note.what.startswith("model") for note in server.notes)
+
+
+def without_invalid(data: dict[str, Any], kind: str, line: int) -> tuple[dict[str, Any], list[Note]]:
+    """Return an entry without the values that the models reject, and a note for each."""
+    notes: list[Note] = []
+    for path in [*_not_portable(data, ())]:
+        notes.append(
+            lost(line, ".".join(map(str, path[:1])), "it contains characters or a size that YAML files cannot hold")
+        )
+        data = _without(data, path)
+    for _ in range(_ROUNDS):
+        try:
+            _MODELS[kind].validate_python(data | _REQUIRED[kind])
+        except ValidationError as error:
+            for path in dict.fromkeys(_path_of(data, each["loc"]) for each in error.errors()):
+                notes.append(_rejected(data, path, line))
+                data = _without(data, path)
+        else:
+            break
+    return data, notes
+
+
+def _not_portable(data: dict[str, Any], path: Path) -> Iterator[Path]:
+    """Yield the paths of keys and values that YAML parsers read differently."""
+    for key, value in data.items():
+        if not values.is_portable(key) or (not isinstance(value, dict) and not values.is_portable(value)):
+            yield (*path, key)
+        elif isinstance(value, dict):
+            yield from _not_portable(value, (*path, key))
+
+
+def _path_of(data: dict[str, Any], loc: tuple[int | str, ...]) -> Path:
+    """Return the path of the value that an error's location refers to, without names of union members."""
+    path: Path = ()
+    inner: Any = data
+    for part in loc:
+        if isinstance(inner, dict) and part in inner:
+            path, inner = (*path, part), inner[part]
+    return path
+
+
+def _rejected(data: Any, path: Path, line: int) -> Note:  # noqa: ANN401  any plain data
+    for part in path:
+        data = data[part] if isinstance(data, dict) and part in data else ""
+    return lost(line, f"{'.'.join(map(str, path))}: {data}", "an inventory cannot contain this value")
+
+
+def _without(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the mapping without one value, and without mappings that become empty."""
+    if not path or path[0] not in data:
+        return data
+    first = str(path[0])
+    inner = _without(data[first], path[1:]) if len(path) > 1 else None
+    rest = {key: value for key, value in data.items() if key != first}
+    return {key: inner if key == first else value for key, value in data.items()} if inner else rest

@@ -32,29 +32,20 @@ _WHOLE_TREE: Final = "clients could read every file in the container; the recipe
 
 
 class Match(NamedTuple):
-    """A recipe, and what a deployment must set to match the launch."""
+    """A recipe with its variant and fragments, and what a deployment must set to match the launch."""
 
     recipe: str | None
     """None if the catalog has no recipe that serves any model with this engine."""
     variant: str | None
     fragments: tuple[str, ...]
-    differences: dict[Path, Any]
-    """Path → value of the deployment; None removes the recipe's value."""
-    notes: tuple[Note, ...]
-    same_model: bool
-    """Whether the recipe is for the launch's model."""
-    recipe_paths: frozenset[Path]
-    """Paths that the recipe sets."""
-
-
-class _RecipeMatch(NamedTuple):
-    """A candidate recipe with its variant and fragments."""
-
-    recipe: str | None
-    variant: str | None
-    fragments: tuple[str, ...]
     leaves: Leaves
-    penalty: int
+    """What the recipe sets."""
+    penalty: int = 0
+    differences: Mapping[Path, Any] = {}
+    """Path → value of the deployment; None removes the recipe's value."""
+    notes: tuple[Note, ...] = ()
+    same_model: bool = False
+    """Whether the recipe is for the launch's model."""
 
 
 def find(server: ServerLaunch) -> Match:
@@ -63,9 +54,7 @@ def find(server: ServerLaunch) -> Match:
     best = min(candidates or (_base(server),), key=lambda entry: _cost(entry, server))
     best = _with_fragments(best, server)
     differences, notes = _differences(best, server)
-    return Match(
-        best.recipe, best.variant, best.fragments, differences, tuple(notes), bool(candidates), frozenset(best.leaves)
-    )
+    return best._replace(differences=differences, notes=tuple(notes), same_model=bool(candidates))
 
 
 def handle_of(server: ServerLaunch) -> str | None:
@@ -82,7 +71,7 @@ def handle_of(server: ServerLaunch) -> str | None:
     return named[0] if named else None
 
 
-def _candidates(server: ServerLaunch) -> Iterator[_RecipeMatch]:
+def _candidates(server: ServerLaunch) -> Iterator[Match]:
     """Yield the recipes of the launch's model; for a directory without a handle, those that serve the same path."""
     model = handle_of(server)
     for entry in _entries(server.engine):
@@ -95,7 +84,7 @@ def _candidates(server: ServerLaunch) -> Iterator[_RecipeMatch]:
         if same and entry.status != "retired" and entry.nodes in {1, server.nodes}:
             recipe, _, variant = entry.name.partition("#")
             penalty = _STATUS_PENALTY[entry.status] + abs(entry.nodes - server.nodes)
-            yield _RecipeMatch(recipe, variant or None, (), entry.leaves, penalty)
+            yield Match(recipe, variant or None, (), entry.leaves, penalty)
 
 
 @cache
@@ -104,18 +93,18 @@ def _entries(engine: str) -> tuple[catalogued.Catalogued, ...]:
     return tuple(each for each in found if each.status != "mention")
 
 
-def _base(server: ServerLaunch) -> _RecipeMatch:
+def _base(server: ServerLaunch) -> Match:
     recipe, own = engines.named(server.engine).base, constant({"engine": server.engine}, layer="launch")
-    return _RecipeMatch(recipe, None, (), catalogued.merged(recipe, None, (), own), 0)
+    return Match(recipe, None, (), catalogued.merged(recipe, None, (), own), 0)
 
 
-def _cost(entry: _RecipeMatch, server: ServerLaunch) -> tuple[int, bool, str, str]:
+def _cost(entry: Match, server: ServerLaunch) -> tuple[int, bool, str, str]:
     differences, _ = _differences(entry, server)
     weight = sum(_IMAGE_WEIGHT if path == ("image",) else 1 for path in differences)
     return (weight + entry.penalty, entry.variant is not None, entry.recipe or "", entry.variant or "")
 
 
-def _with_fragments(entry: _RecipeMatch, server: ServerLaunch) -> _RecipeMatch:
+def _with_fragments(entry: Match, server: ServerLaunch) -> Match:
     """Add fragments of the catalog while each one removes more differences from the launch than naming it adds."""
     while True:
         weight = _cost(entry, server)[0]
@@ -131,7 +120,7 @@ def _fragments() -> tuple[tuple[str, Fragment], ...]:
     return tuple((name, source.value) for name, source in found if source is not None and source.value is not None)
 
 
-def _extended(entry: _RecipeMatch, server: ServerLaunch) -> Iterator[_RecipeMatch]:
+def _extended(entry: Match, server: ServerLaunch) -> Iterator[Match]:
     for name, value in _fragments():
         fits = value.engine in {None, server.engine} and value.nodes in {None, server.nodes}
         if not fits or name in entry.fragments or value.status != "recipe" or value.needs:
@@ -141,7 +130,7 @@ def _extended(entry: _RecipeMatch, server: ServerLaunch) -> Iterator[_RecipeMatc
             yield entry._replace(fragments=fragments, leaves=catalogued.merged(entry.recipe, entry.variant, fragments))
 
 
-def _differences(entry: _RecipeMatch, server: ServerLaunch) -> tuple[dict[Path, Any], list[Note]]:
+def _differences(entry: Match, server: ServerLaunch) -> tuple[dict[Path, Any], list[Note]]:
     """Return what a deployment of the recipe must set to match the launch, and notes on what stays the recipe's."""
     own = dict(server.leaves)
     if server.launch.image is not None:
@@ -166,7 +155,7 @@ def _differences(entry: _RecipeMatch, server: ServerLaunch) -> tuple[dict[Path, 
     return found, notes
 
 
-def _default_served(entry: _RecipeMatch, found: Mapping[Path, Any]) -> tuple[object, ...]:
+def _default_served(entry: Match, found: Mapping[Path, Any]) -> tuple[object, ...]:
     """Return the served name of a deployment that sets none: the handle of its model."""
     if ("served_names",) in entry.leaves:
         return ()
@@ -178,7 +167,7 @@ def _is_cache(value: object) -> bool:
     return isinstance(value, str) and value.startswith(f"{CACHE}/")
 
 
-def _keep_recipe_values(entry: _RecipeMatch, server: ServerLaunch, own: dict[Path, Any], notes: list[Note]) -> None:
+def _keep_recipe_values(entry: Match, server: ServerLaunch, own: dict[Path, Any], notes: list[Note]) -> None:
     """Keep values that the catalog corrects on purpose, where the launch's own value is known to be worse."""
     line = server.launch.line
     recipe_values = {path: leaf[0] for path, leaf in entry.leaves.items()}
@@ -203,7 +192,9 @@ def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]
     match path:
         case ("set", "allowed_local_media_path") if value == "/" and recipe is not None:
             return _WHOLE_TREE
-        case ("set", _) if isinstance(value, str) and isinstance(recipe, str) and _is_provided(recipe, recipe_values):
+        case ("set", _) if (
+            isinstance(value, str) and isinstance(recipe, str) and ("container", "files", recipe) in recipe_values
+        ):
             alike = value.rpartition("/")[2] == recipe.rpartition("/")[2] and value != recipe
             return "the recipe provides this file, pinned by its hash" if alike else None
         case ("container", "files", _) if isinstance(recipe, dict) and recipe.get("url") and value != recipe:
@@ -216,10 +207,6 @@ def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]
             return "the drafter is read from the model store" if same else None
         case _:
             return None
-
-
-def _is_provided(path: str, recipe_values: Mapping[Path, Any]) -> bool:
-    return ("container", "files", path) in recipe_values
 
 
 def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:

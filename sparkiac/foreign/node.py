@@ -138,21 +138,17 @@ def notes(nodes: Sequence[HostContainer], kind: str) -> tuple[str, ...]:
         found.append("the image is not pinned: `sparkiac lock` resolves its digest")
     elif first.image.build is not None:
         found.append(f"the image {first.image.build} is built from source on the host; it is in no registry")
-    found += [f"fetch {each.path} first: {_fetched(each.url, each.sha256)}" for each in first.storage.files]
-    if unread := {secret.name for secret in first.secrets} - _exported(first):
+    found += [
+        f"fetch {each.path} first: {each.url}{f' (sha256 {each.sha256})' if each.sha256 else ''}"
+        for each in first.storage.files
+    ]
+    read = {name for export in first.command.exports for name in export.secrets}
+    if unread := {secret.name for secret in first.secrets} - read:
         found.append(
             f"secret {', '.join(sorted(unread))}: the server accepts a key only as an argument, so the file "
             "contains none"
         )
     return tuple(found)
-
-
-def _exported(container: Container) -> set[str | None]:
-    return {name for export in container.command.exports for name in export.secrets}
-
-
-def _fetched(url: str, sha256: str | None) -> str:
-    return f"{url} (sha256 {sha256})" if sha256 else url
 
 
 def weights(container: Container) -> tuple[str, ...]:

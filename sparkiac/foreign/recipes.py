@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines, foreign
-from sparkiac.foreign import assemble, draft, redaction, validity, yamlwrite
+from sparkiac.foreign import assemble, draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import Note, grouped
 from sparkiac.model import forms
@@ -94,7 +94,7 @@ def recipe(file: str, entry: DraftEntry) -> str:
     }
     data |= {"nodes": server.nodes} if server.nodes > 1 else {}
     comments: dict[Path, list[str]] = {}
-    whole, refused = validity.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
+    whole, refused = draft.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
     assemble.comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
     head = "".join(f"# {line}\n" for line in comments.pop((), []))
     return head + yamlwrite.dump(whole, comments)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from sparkiac.foreign import docker, docker_command, redaction, serving
+from sparkiac.foreign import docker, docker_command, redaction, serving, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, corrected, lost
 from sparkiac.foreign.shell_parts import HereDocument
 from sparkiac.foreign.shell_words import Script, ShellCommand, script, shell_argument, unread
@@ -20,11 +20,7 @@ Written: TypeAlias = Callable[[HereDocument, int], tuple[Launch, ...]]
 RUNS: Final = re.compile(
     rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{serving.SERVERS})"
 )
-_IGNORED: Final = frozenset(
-    """
-    echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee
-    """.split()  # noqa: SIM905  a list of names is easier to read this way
-)
+_IGNORED: Final = values.words("echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
 _FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
 _ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})

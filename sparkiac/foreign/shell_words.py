@@ -10,16 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from sparkiac.foreign import values
 from sparkiac.foreign.launch import Note, Unreadable
 from sparkiac.foreign.shell_lexer import simple_commands
 from sparkiac.foreign.shell_parts import HereDocument, Simple, Word, WordPart
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""
-WRAPPERS: Final = frozenset(
-    """
-    sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh
-    """.split()  # noqa: SIM905  a list of names is easier to read this way
+WRAPPERS: Final = values.words(
+    "sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh"
 )
 """Programs that run another program."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)

@@ -24,7 +24,8 @@ _FALSE: Final = frozenset({"false", "no", "off", "0", "none"})
 
 def generate(runtime: SparkrunRuntime, model: str, settings: Mapping[str, object]) -> GeneratedCommand:
     """Build the command that sparkrun generates from these defaults."""
-    start = (runtime.start_file if _is_file(model) else ()) or runtime.start
+    is_file = model.lower().endswith(".gguf") or "/" not in model
+    start = (runtime.start_file if is_file else ()) or runtime.start
     pairs = [(word, "model") for word in (*start, model)]
     unknown: list[str] = []
     for key, value in {**runtime.defaults, **settings}.items():
@@ -40,23 +41,13 @@ def generate(runtime: SparkrunRuntime, model: str, settings: Mapping[str, object
     return GeneratedCommand(tuple(word for word, _ in pairs), tuple(key for _, key in pairs), tuple(unknown))
 
 
-def _is_file(model: str) -> bool:
-    return model.lower().endswith(".gguf") or "/" not in model
-
-
 def _option(runtime: SparkrunRuntime, key: str, settings: Mapping[str, object]) -> str | None:
     switches = (*runtime.switches, *runtime.on_by_default, *runtime.written_if_false)
-    same_name = f"--{key.replace('_', '-')}" if key in (*runtime.same_name, *switches) else None
+    spelled = {other: f"--{other.replace('_', '-')}" for other in (key, *settings)}
     renamed = runtime.renamed.get(key)
-    if renamed is not None and any(
-        _is_option_of(other, renamed) for other in settings if other != key and other in runtime.same_name
-    ):
+    if any(spelled[other] == renamed for other in settings if other != key and other in runtime.same_name):
         return None
-    return renamed or same_name
-
-
-def _is_option_of(key: str, option: str) -> bool:
-    return f"--{key.replace('_', '-')}" == option
+    return renamed or (spelled[key] if key in (*runtime.same_name, *switches) else None)
 
 
 def _switch(runtime: SparkrunRuntime, key: str, option: str, value: object) -> list[str] | None:

@@ -52,6 +52,11 @@ class _Setting(NamedTuple):
     column: int
     """Column of the value."""
 
+    @property
+    def text(self) -> str:
+        """Return the setting as it is written."""
+        return f"{self.key}={self.value}"
+
 
 def recognise(text: str, name: str) -> bool:
     """Return whether a text is a unit that starts something."""
@@ -103,20 +108,15 @@ def _continued(value: str, lines: Iterator[tuple[int, str]]) -> str:
 
 
 def _launch(unit: list[_Setting], name: str) -> Launch | None:
-    env: list[EnvVariable] = []
-    notes: list[Note] = []
-    for setting in unit:
-        if setting.key == "Environment":
-            env += _variables(setting)
-        elif setting.key == "EnvironmentFile":
-            notes.append(lost(setting.line, f"EnvironmentFile={setting.value}", ENV_FILE))
+    env = [variable for setting in unit if setting.key == "Environment" for variable in _variables(setting)]
+    notes = [lost(each.line, each.text, ENV_FILE) for each in unit if each.key == "EnvironmentFile"]
     started = next((each for each in unit if each.key == "ExecStart" and each.value), None)
     command = _command(started, env, notes) if started else None
     launch = _of_command(command) if command else None
     if launch is None:
         return None
     times = dict(_times(unit, notes))
-    _note_others(unit, notes)
+    notes += (note for setting in unit if setting is not started and (note := _other(setting)) is not None)
     title = next((each.value for each in unit if each.key == "Description"), None)
     own = name.rpartition("/")[2].removesuffix(".service") if name.endswith(".service") else None
     return launch._replace(
@@ -212,23 +212,19 @@ def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[Path, int]
             yield ("timeouts", key), seconds
         elif key:
             why = "it has no time limit; the recipe sets one"
-            notes.append(corrected(setting.line, f"{setting.key}={setting.value}", why))
+            notes.append(corrected(setting.line, setting.text, why))
 
 
-def _note_others(unit: list[_Setting], notes: list[Note]) -> None:
-    read_keys = {*_TIMES, "Environment", "EnvironmentFile", "Description"}
-    first = True
-    for setting in unit:
-        what = redaction.redacted(f"{setting.key}={setting.value}")
-        if setting.key in read_keys or (setting.key == "ExecStart" and first):
-            first = first and setting.key != "ExecStart"
-        elif setting.key in _REPLACED:
-            notes.append(corrected(setting.line, what, _OWN_UNIT))
-        elif setting.key.startswith("Exec"):
-            kind, why = _step(setting.value)
-            notes.append(Note(kind, setting.line, what, why))
-        else:
-            notes.append(lost(setting.line, what, NO_SETTING))
+def _other(setting: _Setting) -> Note | None:
+    """Return a note on a setting that is not read, or None."""
+    if setting.key in {*_TIMES, "Environment", "EnvironmentFile", "Description"}:
+        return None
+    if setting.key in _REPLACED:
+        return corrected(setting.line, setting.text, _OWN_UNIT)
+    if setting.key.startswith("Exec"):
+        kind, why = _step(setting.value)
+        return Note(kind, setting.line, redaction.redacted(setting.text), why)
+    return lost(setting.line, setting.text, NO_SETTING)
 
 
 def _step(value: str) -> tuple[str, str]:

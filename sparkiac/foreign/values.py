@@ -27,6 +27,11 @@ def table(text: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in text.split())
 
 
+def words(text: str) -> frozenset[str]:
+    """Return a set that is written as words."""
+    return frozenset(text.split())
+
+
 def is_unknown(word: str) -> bool:
     """Return whether a word is a variable of the caller or a placeholder, so that its value is unknown."""
     return _UNKNOWN.search(word) is not None and not word.lstrip().startswith(('{"', "{'", "[", "{%"))
