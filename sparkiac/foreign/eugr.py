@@ -18,9 +18,8 @@ from sparkiac.foreign import machines, node, recipe_reader, recipe_writer, templ
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
-from sparkiac.foreign.recipe_reader import RecipeCommand
+from sparkiac.foreign.recipe_reader import BACKEND, RecipeCommand
 
-_KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _FIRST_VERSION: Final = re.compile(
     r"""^["']?recipe_version["']?[ \t]*:[ \t]*["']?1["']?[ \t]*(#.*)?\r?$""", re.MULTILINE
 )
@@ -33,13 +32,12 @@ _OTHER_FORMATS: Final = frozenset(
     }
 )  # fmt: skip
 """Keys that show another format than eugr's: sparkrun's recipes, or files that are not recipes."""
-_BACKEND: Final = "--distributed-executor-backend"
 _CONTAINER: Final = "its launcher starts the container privileged, in the host's network and IPC namespace"
 
 
 def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have the same signature
     """Return whether a text is a recipe of version 1 without keys that only sparkrun reads."""
-    keys = set(_KEY.findall(text))
+    keys = set(recipe_reader.KEY.findall(text))
     if keys & _OTHER_FORMATS or not {"command", "container"} <= keys:
         return False
     return _FIRST_VERSION.search(text) is not None if _ANY_VERSION in keys else "name" in keys
@@ -52,7 +50,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     if command is None:
         message = "command: is missing, and the launcher has no default command"
         raise Unreadable(message, line=file.line("command"))
-    _version(file)
+    recipe_reader.check_version(file, {"1", None}, read_as="1")
     defaults = file.mapping("defaults")
     solo, cluster = file.boolean("solo_only"), file.boolean("cluster_only")
     model = file.text("model")
@@ -82,12 +80,6 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return (launch._replace(notes=file.notes()),)
 
 
-def _version(file: RecipeFile) -> None:
-    version = file.text("recipe_version")
-    if version not in {"1", None}:
-        file.lost(file.line("recipe_version"), f"recipe_version: {version}", "read as version 1")
-
-
 def _for_one_machine(file: RecipeFile, defaults: dict[str, object]) -> dict[str, object]:
     size = positive_int(defaults.get("tensor_parallel"))
     if size is None or size == 1:
@@ -113,10 +105,10 @@ def _server_command(file: RecipeFile, command: str, settings: Mapping[str, objec
 
 def _without_backend(file: RecipeFile, started: RecipeCommand) -> RecipeCommand:
     argv, lines = started.argv, started.lines
-    while _BACKEND in argv[:-1]:
-        place = argv.index(_BACKEND)
+    while BACKEND in argv[:-1]:
+        place = argv.index(BACKEND)
         why = "its launcher removes it and starts vLLM on each machine itself, unless --ray is given"
-        file.corrected(file.line_of("command", _BACKEND), " ".join(argv[place : place + 2]), why)
+        file.corrected(file.line_of("command", BACKEND), " ".join(argv[place : place + 2]), why)
         argv, lines = (*argv[:place], *argv[place + 2 :]), (*lines[:place], *lines[place + 2 :])
     return started._replace(argv=argv, lines=lines)
 

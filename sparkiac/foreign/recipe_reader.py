@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -13,6 +13,9 @@ from sparkiac.foreign.recipe_file import RecipeFile, summary
 from sparkiac.foreign.shell_words import ShellCommand, script, unread
 from sparkiac.foreign.template import FilledTemplate
 
+KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
+"""A key at the top of a recipe."""
+BACKEND: Final = "--distributed-executor-backend"
 _SERVERS: Final = re.compile(rf"({serving.PROGRAMS}|mpirun|spark|atlas|ds4-serve|uvicorn|python3?(\.\d+)?)")
 _MAX_VARIABLE: Final = 131_000
 """Characters of a variable: Linux MAX_ARG_STRLEN, 131072, less its name."""
@@ -40,6 +43,13 @@ class RecipeCommand(NamedTuple):
 def as_text(settings: Mapping[str, object]) -> dict[str, str]:
     """Convert each value to text, as both tools do with Python's str()."""
     return {key: str(value) for key, value in settings.items()}
+
+
+def check_version(file: RecipeFile, known: Container[str | None], read_as: str) -> None:
+    """Note a version that is not known."""
+    version = file.text("recipe_version")
+    if version not in known:
+        file.lost(file.line("recipe_version"), f"recipe_version: {version}", f"read as version {read_as}")
 
 
 def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:

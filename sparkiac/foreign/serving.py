@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_words import WRAPPERS, ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_words import SHELLS, WRAPPERS, ShellCommand, script, shell_argument, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
-_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
 _PYTHON_NAME: Final = "python3"
 _PYTHON: Final = re.compile(r"python(3(\.\d{1,2})?)?")
 _COMMANDS: Final = {words: each.name for each in engines.every() for words in each.commands}
@@ -117,7 +116,7 @@ def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
 def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
     """Look inside wrappers and shells; `container_env` are the container's variables, which a shell in it expands."""
     inner = command.unwrapped()
-    if inner.program in _SHELLS:
+    if inner.program in SHELLS:
         return _in_shell(inner, depth, container_env) if depth else None
     return _direct(inner)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from sparkiac.foreign import compose, shell_commands, systemd
@@ -46,14 +47,10 @@ def read_other_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] 
 
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
     """Return the launches of the commands, and those of the here-documents that they write."""
-
-    def written(document: HereDocument, deep: int) -> tuple[Launch, ...]:
-        return _written(document, name=name, level=deep)
-
-    return shell_commands.launches(commands, written=written, level=level)
+    return shell_commands.launches(commands, written=partial(_written, name), level=level)
 
 
-def _written(document: HereDocument, *, name: str, level: int) -> tuple[Launch, ...]:
+def _written(name: str, document: HereDocument, level: int) -> tuple[Launch, ...]:
     """Return the launches in a here-document of any format; none if it cannot be read."""
     try:
         found = read_other_format(document.text, line=document.line, name=name)

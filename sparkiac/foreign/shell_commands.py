@@ -9,9 +9,8 @@ from typing import Final, TypeAlias
 from sparkiac.foreign import docker, docker_command, redaction, serving, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, corrected, lost
 from sparkiac.foreign.shell_parts import HereDocument
-from sparkiac.foreign.shell_words import Script, ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_words import SHELLS, Script, ShellCommand, script, shell_argument, unread
 
-_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash", "su"})
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 """Options of ssh that take a value."""
@@ -34,7 +33,7 @@ def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
     """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
     inner = command.unwrapped()
     words, lines, name = inner.words, inner.lines, inner.program
-    if name in _SHELLS:
+    if name in SHELLS:
         place = shell_argument(words)
         return (words[place], lines[place], False) if place is not None else None
     if name == "eval" and len(words) > 1:
@@ -67,17 +66,12 @@ def docker_exec(command: ShellCommand) -> Launch | None:
     return found if serving.start(found) is not None else None
 
 
-def _nothing(_document: HereDocument, _level: int) -> tuple[Launch, ...]:
-    """Return no launches, so that each here-document is noted as unread."""
-    return ()
-
-
-def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -> tuple[Launch, ...]:
+def launches(commands: Script, *, written: Written | None = None, level: int = 0) -> tuple[Launch, ...]:
     """Return what commands start. A launch gets the notes on the commands before it, the last one all that follow.
 
-    `written` reads what a here-document writes.
+    `written` reads what a here-document writes; without it, each is noted as unread.
     """
-    inside = [(each, written(each, level + 1) if level < _MAX_DEPTH else ()) for each in commands.documents]
+    inside = [(each, written(each, level + 1) if written and level < _MAX_DEPTH else ()) for each in commands.documents]
     read = {document.opened for document, launched in inside if launched}
     found: list[Launch] = []
     staged = _downloads(commands.commands)
@@ -116,7 +110,7 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
     return tuple(chosen)
 
 
-def _launches(command: ShellCommand, written: Written, level: int) -> tuple[Launch, ...]:
+def _launches(command: ShellCommand, written: Written | None, level: int) -> tuple[Launch, ...]:
     inner = nested_text(command) if level < _MAX_DEPTH else None
     if inner is not None and RUNS.search(inner[0]):
         found = launches(script(inner[0], line=inner[1]), written=written, level=level + 1)

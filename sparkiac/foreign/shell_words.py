@@ -17,6 +17,7 @@ from sparkiac.foreign.shell_parts import HereDocument, Simple, Word, WordPart
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""
+SHELLS: Final = values.words("bash sh dash zsh ash su")
 WRAPPERS: Final = values.words(
     "sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh"
 )

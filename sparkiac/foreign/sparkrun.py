@@ -27,14 +27,13 @@ from sparkiac.foreign import (
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
-from sparkiac.foreign.recipe_reader import RecipeCommand
+from sparkiac.foreign.recipe_reader import BACKEND, RecipeCommand
 from sparkiac.foreign.shell_words import split
 from sparkiac.foreign.sparkrun_runtimes import generate
 from sparkiac.model.tables import SparkrunRuntime
 from sparkiac.plan import unwritten
 from sparkiac.plan.confinement import KEYED, Confinement, Tree
 
-_KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _SPARKRUN_KEYS: Final = frozenset(
     {"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"}
 )
@@ -42,14 +41,13 @@ _COMMAND_KEYS: Final = frozenset({"command", "defaults", "container", "runtime"}
 _INCLUDE: Final = re.compile(r"^include[ \t]*:[ \t]*[^\s#-]", re.MULTILINE)
 _OTHER_FORMATS: Final = frozenset({"services", "apiVersion", "kind", "hosts", "deployments"})
 _RAY: Final = frozenset({"vllm-ray", "eugr-vllm"})
-_BACKEND: Final = "--distributed-executor-backend"
 _READ_BY_SPARKRUN: Final = frozenset({*machines.KEYS, "ep_size", "served_model_name", "distributed_executor_backend"})
 """Defaults that sparkrun reads itself, whether or not the command uses them."""
 
 
 def recognise(text: str, name: str) -> bool:
     """Return whether a text is a recipe of sparkrun and not of eugr."""
-    keys = set(_KEY.findall(text))
+    keys = set(recipe_reader.KEY.findall(text))
     if keys & _OTHER_FORMATS or eugr.recognise(text, name):
         return False
     if _INCLUDE.search(text):
@@ -85,9 +83,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
 
 def _check(file: RecipeFile) -> None:
     """Check the version and the model, and note a base recipe that is not available."""
-    version = file.text("recipe_version")
-    if version not in {"1", "2", "3", None}:
-        file.lost(file.line("recipe_version"), f"recipe_version: {version}", "read as version 2")
+    recipe_reader.check_version(file, {"1", "2", "3", None}, read_as="2")
     base = file.text("include")
     if base is not None:
         why = "the recipe that it includes is not read, so settings that are only there are missing"
@@ -171,14 +167,14 @@ def _backend(
     """Add Ray to the command if only the runtime or a default requests it."""
     backend = settings.get("distributed_executor_backend") or ("ray" if runtime in _RAY and nodes > 1 else None)
     argv = started.argv
-    if backend is None or not argv or (_BACKEND in argv and str(backend) in argv):
+    if backend is None or not argv or (BACKEND in argv and str(backend) in argv):
         return started
     line = file.line("runtime" if runtime in _RAY else "defaults")
-    file.corrected(line, f"runtime: {runtime}", f"imported as {_BACKEND} {backend}")
-    if _BACKEND in argv[:-1]:
-        place = argv.index(_BACKEND) + 1
+    file.corrected(line, f"runtime: {runtime}", f"imported as {BACKEND} {backend}")
+    if BACKEND in argv[:-1]:
+        place = argv.index(BACKEND) + 1
         return started._replace(argv=(*argv[:place], str(backend), *argv[place + 1 :]))
-    return started._replace(argv=(*argv, _BACKEND, str(backend)), lines=(*started.lines, line, line))
+    return started._replace(argv=(*argv, BACKEND, str(backend)), lines=(*started.lines, line, line))
 
 
 def _launch(file: RecipeFile, started: RecipeCommand, *, model: str | None, name: str | None, nodes: int) -> Launch:
