@@ -175,9 +175,9 @@ def recipe_files(inventory: InputFile, document: Document) -> tuple[RecipeText, 
 
 
 def _foreign(inventory: InputFile, document: Document) -> Finding | None:
-    from sparkiac.importers import mistaken  # noqa: PLC0415  only for a file that is not an inventory
+    from sparkiac import foreign  # noqa: PLC0415  only for a file that is not an inventory
 
-    return mistaken.finding(inventory.name, inventory.raw, document)
+    return foreign.mistaken(inventory.name, inventory.raw, document)
 
 
 def fix(

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import exporters, pipeline, source
+from sparkiac import foreign, pipeline, source
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import build, unwritten
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from tests.everyfield import Place
 
-TARGETS: Final = (*exporters.FORMATS, "kubernetes")
+TARGETS: Final = (*foreign.EXPORTED, "kubernetes")
 WRITTEN: Final = "written"
 TOLD: Final = "told"
 SILENT: Final = "silent"
@@ -92,8 +92,8 @@ def _exported(plan: Plan, target: str) -> tuple[str, str]:
     bodies, notes = [], []
     for name in names:
         try:
-            found = exporters.named(target).write(exporters.nodes(plan, name))
-        except exporters.ExportError as error:
+            found = foreign.exporter(target).write(foreign.nodes(plan, name))
+        except foreign.ExportError as error:
             notes.append(str(error))
         else:
             bodies.append(_COMMENT.sub("", found.text))

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
+from sparkiac.model import references
 from sparkiac.model.build import CatalogBuild
 from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
-from sparkiac.model.references import DOCKER_HUB, full
 from sparkiac.model.tables import (
     DrafterPair,
     DrafterTable,
@@ -194,9 +194,11 @@ def image_families() -> tuple[Source[ImageFamily], ...]:
 @cache
 def image_family(repository: str) -> Source[ImageFamily] | None:
     """Return the image family of a repository, or None if it is unknown; the prefix docker.io is optional."""
-    wanted = full(repository)
-    short = wanted.removeprefix(f"{DOCKER_HUB}/").removeprefix("library/").encode()
-    return next((each for each in _families(short) if each.value and full(each.value.repository or "") == wanted), None)
+    wanted = references.full(repository)
+    families = _families(references.short(wanted).encode())
+    return next(
+        (each for each in families if each.value and references.full(each.value.repository or "") == wanted), None
+    )
 
 
 @cache

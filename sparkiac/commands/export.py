@@ -26,9 +26,9 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
 
     Exit codes: 0 done, 2 bad input, or the format cannot express the deployment.
     """
-    from sparkiac import exporters, write
+    from sparkiac import foreign, write
 
-    known("format", kind, exporters.FORMATS)
+    known("format", kind, foreign.EXPORTED)
     if output is not None and (output.exists() or output.is_symlink()):
         message = f"{click.format_filename(output)} exists; name another file, or remove it"
         raise click.UsageError(message)
@@ -36,8 +36,8 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
     names = (each.name for host in plan.hosts for each in host.containers if each.kind == "deployment")
     known("deployment", deployment, sorted({*names}))
     try:
-        found = exporters.named(kind).write(exporters.nodes(plan, deployment))
-    except exporters.ExportError as error:
+        found = foreign.exporter(kind).write(foreign.nodes(plan, deployment))
+    except foreign.ExportError as error:
         message = f"{error}; export it as docker-run or compose"
         raise click.UsageError(message) from None
     if output is None:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sparkiac.importers import Unreadable
-    from sparkiac.importers.draft import DraftEntry
-    from sparkiac.importers.launch import Launch
+    from sparkiac.foreign import Unreadable
+    from sparkiac.foreign.draft import DraftEntry
+    from sparkiac.foreign.launch import Launch
     from sparkiac.report import Finding
 
 _STDIN: Final = "-"
@@ -38,8 +38,8 @@ def read(files: Sequence[Path], source: str | None = None) -> Foreign:
 
     Raises click.UsageError for a file that is not there.
     """
-    from sparkiac import importers
-    from sparkiac.importers import assemble, redaction
+    from sparkiac import foreign
+    from sparkiac.foreign import assemble, redaction
 
     launches: list[tuple[str, Launch]] = []
     skipped: list[str] = []
@@ -51,38 +51,38 @@ def read(files: Sequence[Path], source: str | None = None) -> Foreign:
             text = _decoded(raw)
             launches += [(name, launch) for launch in _launches(text, name, source)]
             hidden |= redaction.secret_values(text)
-        except importers.Unreadable as error:
-            if not named and (not text or isinstance(error, importers.NothingToImport)):
+        except foreign.Unreadable as error:
+            if not named and (not text or isinstance(error, foreign.NothingToImport)):
                 skipped.append(name)
             else:
                 findings.append(_finding(name, error, redaction.safe_line(text, error.line)))
     try:
         entries = () if findings else assemble.entries(launches, hidden)
-    except importers.Unreadable as error:
+    except foreign.Unreadable as error:
         entries, findings = (), [_finding(error.file or launches[0][0], error)]
     return Foreign(tuple(entries), tuple(skipped), tuple(findings))
 
 
 def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
     """Return the recipe of the only server that the files start. Raises click.UsageError for another number."""
-    from sparkiac.importers import assemble
+    from sparkiac.foreign import recipes
 
     deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
     if len(deployments) != 1:
         names = ", ".join(entry.name for _, entry in deployments) or "none"
         message = f"a recipe starts one server, and the files start {len(deployments)}: {names}"
         raise click.UsageError(message)
-    return assemble.recipe(*deployments[0])
+    return recipes.recipe(*deployments[0])
 
 
 def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
-    from sparkiac import importers
+    from sparkiac import foreign
 
-    chosen = source or importers.recognised(text, name)
+    chosen = source or foreign.recognised(text, name)
     if chosen is None:
-        message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(importers.FORMATS)}"
-        raise importers.NothingToImport(message)
-    return importers.named(chosen).read(text, name=name)
+        message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(foreign.IMPORTED)}"
+        raise foreign.NothingToImport(message)
+    return foreign.importer(chosen).read(text, name=name)
 
 
 def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
@@ -108,7 +108,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _decoded(raw: bytes) -> str:
-    from sparkiac.importers import Unreadable
+    from sparkiac.foreign import Unreadable
 
     if len(raw) > _MAX_BYTES:
         message = f"the file has more than {_MAX_BYTES} bytes"

@@ -10,6 +10,8 @@ from sparkiac.engines.tables import Option, OptionTable
 
 CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
+HUB_HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE")
+"""Variables that name the directory of the model hub's cache."""
 CONTAINER: Final[Mapping[str, Any]] = {
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
     "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
@@ -170,10 +172,14 @@ class Engine(NamedTuple):
     """Option for the memory that the server reserves at start, as a fraction of the machine's memory."""
     of_vllm: Mapping[str, str] = {}
     """vLLM's name of an option → this engine's name."""
+    parallel: Mapping[str, str] = {}
+    """Option that divides a model → its name in the recipes of other tools."""
     elsewhere: Mapping[str, str] = {}
     """Option → key of the inventory that sets it."""
     spellings: str = ""
     """Other spellings on a command line, as words `spelling=option`."""
+    variables: Mapping[str, str] = {}
+    """Environment variable → the option that it sets, of an engine without a command line."""
     former_switches: Mapping[str, str] = {}
     """Former switch on a command line that now requires a value → that value."""
     tools: tuple[str, ...] = ()
@@ -203,6 +209,10 @@ class Engine(NamedTuple):
     """Method in the inventory → the engine's name for it, which is a value of `method_option`."""
     method_option: str | None = None
     """Option whose choices are the methods of a release."""
+    speculation: Mapping[str, str] = {}
+    """Option, or variable, on a command line → the key of `speculative` that it sets."""
+    counts_start: bool = False
+    """Whether the number of draft tokens includes the start token, except with n-grams."""
     edits: Mapping[str, Mapping[str, Any]] = {}
     """Method of speculative decoding → the settings that it needs."""
 

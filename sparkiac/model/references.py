@@ -24,6 +24,16 @@ def full(repository: str) -> str:
     return f"{DOCKER_HUB}/{'' if slash else 'library/'}{repository}"
 
 
+def repository(reference: str) -> str:
+    """Return an image reference without tag and digest."""
+    return split(reference.partition("@")[0])[0]
+
+
+def short(reference: str) -> str:
+    """Return an image reference without Docker Hub, the registry of a reference that names none."""
+    return reference.removeprefix(f"{DOCKER_HUB}/").removeprefix("library/")
+
+
 def hub_file(url: str) -> tuple[str, str] | None:
     """Return handle and path of hf://ORGANISATION/MODEL/PATH; None for any other URL."""
     if not url.startswith(_HUB_FILE):

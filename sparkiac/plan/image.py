@@ -84,6 +84,11 @@ class Image(NamedTuple):
     """vLLM release in the image, from the lock, or else from the tag or the catalog."""
 
     @property
+    def short(self) -> str:
+        """Return the reference with its tag, without the digest and without the host of the default registry."""
+        return references.short(self.reference.partition("@")[0])
+
+    @property
     def vllm(self) -> str | None:
         """Return the vLLM release in the image: as captured from it, or else from lock or catalog; None if unknown."""
         captured = self.interface.release if self.interface else None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.parts import Proof
-
-_DOCKER_HUB: Final = "docker.io/"
 
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
@@ -72,8 +69,3 @@ def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
     for host, container in models(plan):
         if container.server.leads:
             yield host, container, host.proofs[container.name]
-
-
-def image(container: Container) -> str:
-    """Return the image with its tag, without the digest and without the host of the default registry."""
-    return container.image.reference.partition("@")[0].removeprefix(_DOCKER_HUB)

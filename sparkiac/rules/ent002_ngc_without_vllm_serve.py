@@ -38,7 +38,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
-from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L100, L647", "dual-Spark post L43-44")
@@ -49,7 +48,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find containers of pass-through vLLM images whose first word is a model or an option."""
     for host, container in plan.containers:
         if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
-            image, word = deployments.image(container), container.command.words[0]
+            image, word = container.image.short, container.command.words[0]
             message = f"{container.name} would run {word} as a program in {image}"
             yield hit(host, container, ("command",), message, "start the command with `vllm`, `serve`")
 

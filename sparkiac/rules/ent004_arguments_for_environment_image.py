@@ -36,7 +36,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
-from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L724-741")
@@ -47,7 +46,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host, container in plan.containers:
         tag = container.image.tag
         if tag is not None and tag.style == "environment" and container.command.words:
-            image = deployments.image(container)
+            image = container.image.short
             message = f"{image} reads only environment variables, but {container.name} passes arguments"
             hint = "use a recipe whose engine is aeon-vllm, or remove `command` and use `env`"
             yield hit(host, container, ("image",), message, hint)

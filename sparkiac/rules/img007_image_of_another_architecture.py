@@ -37,7 +37,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
-from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L19, L25, L114", "dual-Spark post L85, L99")
@@ -47,11 +46,9 @@ _SPELLINGS: Final = {"arm64": ("arm64", "aarch64"), "amd64": ("amd64", "x86_64",
 def check(plan: Plan) -> Iterator[Hit]:
     """Find images whose tag names another architecture than the host's."""
     for host, container in plan.containers:
-        _, _, tag = deployments.image(container).rpartition(":")
+        _, _, tag = container.image.short.rpartition(":")
         named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
         if named and host.values.architecture not in named:
-            message = (
-                f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.values.architecture}"
-            )
+            message = f"{container.image.short} is built for {named[0]}, but {host.name} is {host.values.architecture}"
             hint = f"use the tag for {host.values.architecture}"
             yield hit(host, container, ("image",), message, hint)

@@ -16,7 +16,6 @@ from sparkiac.engines import Engine, Option
 from sparkiac.engines.tables import OptionTable
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import image
 
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
@@ -77,13 +76,13 @@ def _server(container: Container, host: HostPlan, engine: Engine, table: OptionT
 
 def _of_private(container: Container, engine: Engine, table: OptionTable) -> str | None:
     """Return the release with which the tag of a private image starts, such as 0.5.8-t5, if its parser was read."""
-    repository, _, tag = image(container).rpartition(":")
+    repository, _, tag = container.image.short.rpartition(":")
     found = _PRIVATE.fullmatch(tag) if engine.name in repository.rpartition("/")[2] else None
     return found[1] if found and repository not in engine.images and found[1] in table.releases else None
 
 
 def _tagged(container: Container, engine: Engine) -> str | None:
     """Return the release in an upstream tag; None if the tag contains none."""
-    repository, _, tag = image(container).rpartition(":")
+    repository, _, tag = container.image.short.rpartition(":")
     found = re.fullmatch(engine.images.get(repository, "(?!)"), tag)
     return found[1] if found else None

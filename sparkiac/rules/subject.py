@@ -10,7 +10,6 @@ from string import Formatter
 from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, ModelFacts, facts
-from sparkiac.rules import deployments
 
 _UNSET: Final = "auto"
 """The value that leaves the choice to vLLM."""
@@ -76,7 +75,7 @@ class Subject:
     @property
     def image(self) -> str:
         """Repository and tag of the image, without its digest."""
-        return deployments.image(self.container)
+        return self.container.image.short
 
     @property
     def repository(self) -> str:

@@ -1,7 +1,7 @@
 """Read YAML from the parser's events into plain data, with the position of every key and value.
 
 This is the only place that reads YAML. A subclass decides what is refused and what is accepted: `gate` for files of
-sparkiac, `importers.yamlread` for files of other tools.
+sparkiac, `foreign.yamlread` for files of other tools.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sparkiac.importers import FORMATS
+from sparkiac.foreign import FORMATS
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

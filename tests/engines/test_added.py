@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac import engines, exporters, pipeline
+from sparkiac import engines, foreign, pipeline
 from sparkiac.catalog.library import RecipeText
 from sparkiac.engines import records
-from sparkiac.exporters import ExportError
+from sparkiac.foreign import ExportError
 from tests.monitoring.fleets import rendered
 from tests.plan.fleets import checked, planned
 
@@ -142,12 +142,12 @@ def test_a_recipe_of_the_repository_on_an_engine_without_a_file_is_refused_at_it
 
 @pytest.mark.usefixtures("folder")
 def test_it_is_exported_where_the_other_tool_can_run_it() -> None:
-    nodes = exporters.nodes(planned(INVENTORY), "chat")
-    text = exporters.named("docker-run").write(nodes).text.replace("\\\n", "")
+    nodes = foreign.nodes(planned(INVENTORY), "chat")
+    text = foreign.exporter("docker-run").write(nodes).text.replace("\\\n", "")
     assert "lmdeploy serve api_server example/model" in " ".join(text.split())
     assert "--server-port 23333" in " ".join(text.split())
     with pytest.raises(ExportError, match="sparkrun has no runtime for lmdeploy"):
-        exporters.named("sparkrun").write(nodes)
+        foreign.exporter("sparkrun").write(nodes)
 
 
 def test_it_is_recognised_and_imported(folder: Path) -> None:

@@ -103,8 +103,6 @@ def test_no_other_code_knows_an_engine_by_its_name() -> None:
         if isinstance(node, ast.Constant) and node.value in {*DEPLOYED} - {"vllm"}
     }
     assert named_in == {
-        "importers/aeon_options.py",
-        "importers/speculation.py",
         "rules/eng008_sglang_backend_of_another_gpu.py",
         "rules/eng009_quantized_v_cache.py",
         "rules/eng010_sglang_heads_do_not_divide.py",

@@ -44,7 +44,7 @@ every_release = pytest.mark.parametrize(
 def refused(name: str, release: str, options: dict[str, Any]) -> list[str]:
     """Return the errors that the rules find in options."""
     server = SimpleNamespace(engine=name, node=None, options=options, speculative=None)
-    image = SimpleNamespace(reference=IMAGES[name].format(release), versions={})
+    image = SimpleNamespace(short=IMAGES[name].format(release), versions={})
     container = SimpleNamespace(
         kind="deployment", name="chat", path=("deployments", "chat"), server=server, image=image
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
-from sparkiac import exporters, importers, pipeline
-from sparkiac.importers import assemble, redaction
+from sparkiac import foreign, pipeline
+from sparkiac.foreign import assemble, redaction
 from tests.catalog.rendered import ENTRYPOINTS
 from tests.catalog.test_reference import inventory
 from tests.plan.fleets import repositories
@@ -16,7 +16,7 @@ from tests.plan.fleets import repositories
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.exporters.node import Exported
+    from sparkiac.foreign.node import Exported
     from sparkiac.plan import Container, Plan
     from sparkiac.resolve.catalogued import Catalogued
 
@@ -71,22 +71,22 @@ def of_entry(each: Catalogued, kind: str) -> Trip:
 def of_fleet(fleet: dict[str, Any], kind: str, *, again: Mapping[str, Any] | None = None) -> Trip:
     """Take an inventory's one deployment there and back; `again` is what only a user can say of it both times."""
     before = planned(fleet)
-    first = exporters.named(kind).write(exporters.nodes(before, NAME))
+    first = foreign.exporter(kind).write(foreign.nodes(before, NAME))
     entry = imported(first.text)
     own = fleet["deployments"][NAME]
     deployment = plain(entry.data) | {"hosts": own["hosts"]} | dict(again or {})
     drafted = fleet | {"deployments": {NAME: deployment}}
     after = planned(drafted)
-    second = exporters.named(kind).write(exporters.nodes(after, NAME))
+    second = foreign.exporter(kind).write(foreign.nodes(after, NAME))
     lost = tuple(f"{note.what}: {note.why}" for note in entry.notes if note.kind == "lost")
     return Trip(containers(before), containers(after), first, second, drafted, lost)
 
 
 def imported(text: str) -> Any:  # noqa: ANN401  an importer's entry
     """Import a text by its recognised format; of a group, what its first node says."""
-    kind = importers.recognised(text, "chat")
+    kind = foreign.recognised(text, "chat")
     assert kind is not None, text
-    launches = importers.named(kind).read(text, name="chat")
+    launches = foreign.importer(kind).read(text, name="chat")
     return assemble.entries([("chat", launch) for launch in launches], redaction.secret_values(text))[0][1]
 
 
@@ -138,4 +138,4 @@ def _digits(text: str) -> str:
 
 def containers(plan: Plan) -> tuple[Container, ...]:
     """Return the deployment's containers, the leader first."""
-    return tuple(node.container for node in exporters.nodes(plan, NAME))
+    return tuple(node.container for node in foreign.nodes(plan, NAME))

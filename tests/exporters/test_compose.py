@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sparkiac import exporters
+from sparkiac import foreign
 from tests.plan.fleets import PAIR, deployment, planned
 
 COMPOSE = Path(sys.executable).with_name("docker-compose")
 
 
 def exported(text: str, name: str = "chat") -> str:
-    return exporters.named("compose").write(exporters.nodes(planned(text), name)).text
+    return foreign.exporter("compose").write(foreign.nodes(planned(text), name)).text
 
 
 def read(text: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:

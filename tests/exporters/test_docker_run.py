@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac import exporters
+from sparkiac import foreign
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NASTY: Final = 'a\'b "c" $HOME `id` \\ {{x}} %h'
 
 def text(inventory: str, name: str = "chat", kind: str = "docker-run") -> str:
     plan = planned(inventory, locked=LOCK)
-    return exporters.named(kind).write(exporters.nodes(plan, name)).text
+    return foreign.exporter(kind).write(foreign.nodes(plan, name)).text
 
 
 def started(script: str, folder: Path, **env: str) -> tuple[int, list[str], str]:
@@ -110,7 +110,7 @@ def test_an_image_stays_pinned_and_its_model_too(kind: str) -> None:
 
 def test_an_image_that_nothing_pins_is_said_to_be_so() -> None:
     plan = planned(deployment("image: example.org/vllm:1"))
-    found = exporters.named("docker-run").write(exporters.nodes(plan, "chat"))
+    found = foreign.exporter("docker-run").write(foreign.nodes(plan, "chat"))
     assert "the image is not pinned: `sparkiac lock` resolves its digest" in found.notes
     assert "  example.org/vllm:1 vllm serve" in found.text
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from sparkiac import exporters
+from sparkiac import foreign
 from tests.plan.fleets import PAIR, deployment, planned
 
 if TYPE_CHECKING:
-    from sparkiac.exporters.node import Exported
+    from sparkiac.foreign.node import Exported
 
 SAID = "bind: loopback", "set: {max_model_len: 4096, gpu_memory_utilization: 0.5, hf_overrides: {a: {b: 1}}}"
 
 
 def exported(kind: str, text: str, name: str = "chat") -> Exported:
-    return exporters.named(kind).write(exporters.nodes(planned(text), name))
+    return foreign.exporter(kind).write(foreign.nodes(planned(text), name))
 
 
 def words(kind: str, data: dict[str, Any], **changes: object) -> list[str]:
@@ -94,7 +94,7 @@ def test_what_happens_before_the_server_stands_before_it() -> None:
 def test_what_a_launcher_does_not_run_is_refused(kind: str, recipe: str, said: str) -> None:
     text = deployment("bind: loopback").replace("base/single-spark", recipe)
     text = text.replace("    model: example/model\n", "") if "aeon" in recipe else text
-    with pytest.raises(exporters.ExportError, match=said):
+    with pytest.raises(foreign.ExportError, match=said):
         exported(kind, text + ("    image: example.org/sglang:1\n" if "sglang" in recipe else ""))
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from sparkiac import exporters, importers
-from sparkiac.importers import assemble, redaction
+from sparkiac import foreign
+from sparkiac.foreign import assemble, redaction
 from tests.catalog.test_reference import ENTRIES, USABLE, host, inventory
 from tests.engines.corpus import CORPUS, files
 from tests.exporters.roundtrip import NAME, Trip, of_entry, of_fleet, plain
@@ -80,9 +80,9 @@ def test_a_recipe_by_somebody_else_means_the_same_after_import_export_and_import
 def imported(path: Path) -> dict[str, Any]:
     """Import a recipe into an inventory of reference hosts."""
     text = path.read_text(encoding="utf-8")
-    kind = importers.recognised(text, path.name)
+    kind = foreign.recognised(text, path.name)
     assert kind is not None
-    launches = importers.named(kind).read(text, name=path.name)
+    launches = foreign.importer(kind).read(text, name=path.name)
     [(_, entry)] = assemble.entries([(path.name, launch) for launch in launches], redaction.secret_values(text))
     hosts = {f"spark-0{number}": host(number) for number in range(1, entry.nodes + 1)}
     deployment = {"port": 8001} | plain(entry.data) | {"hosts": [*hosts] if entry.nodes > 1 else "spark-01"}
@@ -104,5 +104,5 @@ def test_a_key_comes_back_as_a_reference_under_the_name_that_imports_give(kind: 
 
 
 def test_every_format_has_its_module() -> None:
-    assert {*exporters.FORMATS} == {"docker-run", "compose", "eugr", "sparkrun"}
-    assert all(exporters.named(kind).write for kind in exporters.FORMATS)
+    assert {*foreign.EXPORTED} == {"docker-run", "compose", "eugr", "sparkrun"}
+    assert all(foreign.exporter(kind).write for kind in foreign.EXPORTED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from sparkiac import exporters
+from sparkiac import foreign
 from sparkiac.plan import unwritten
 from tests import writers
 from tests.everyfield import choices, put
@@ -51,7 +51,7 @@ def test_a_key_comes_back_or_its_loss_is_named(key: str, kind: str) -> None:
     assert found, f"no inventory shows {key}: add a value that it needs to BESIDE"
     for fleet in found:
         before = planned(fleet)
-        exported = exporters.named(kind).write(exporters.nodes(before, NAME))
+        exported = foreign.exporter(kind).write(foreign.nodes(before, NAME))
         entry = imported(exported.text)
         own = {"hosts": fleet["deployments"][NAME]["hosts"]} | ({"model_store": entry.store} if entry.store else {})
         drafted = fleet | {"deployments": {NAME: plain(entry.data) | own}}

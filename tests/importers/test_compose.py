@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from sparkiac.importers import Unreadable, compose, yamlread
+from sparkiac.foreign import Unreadable, compose, yamlread
 from sparkiac.report import placeholders
 from tests.importers.texts import imported, loaded
 
@@ -208,3 +208,20 @@ def test_the_time_that_a_model_has_to_load_is_kept() -> None:
         healthcheck: {test: [CMD, "true"], start_period: 40m}
     """
     assert imported(dedent(text), "compose").entry.data["timeouts"] == {"ready_s": 2400}
+
+
+@pytest.mark.parametrize(
+    ("kind", "image"), [("container", "redis:7"), ("open-webui", "ghcr.io/open-webui/open-webui:v1")]
+)
+def test_times_and_file_system_of_a_service_are_imported(kind: str, image: str) -> None:
+    text = f"""
+        services:
+          other:
+            image: {image}
+            read_only: true
+            stop_grace_period: 90s
+            healthcheck: {{start_period: 5m}}
+        """
+    data = imported(dedent(text), "compose").entry.data
+    assert (data["kind"], data["timeouts"]) == (kind, {"stop_s": 90, "ready_s": 300})
+    assert data.get("read_only", True)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from sparkiac.importers import eugr, sparkrun
+from sparkiac.foreign import eugr, sparkrun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from sparkiac.importers.launch import Launch
+    from sparkiac.foreign.launch import Launch
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 EUGR = sorted((CORPUS / "eugr-v1").rglob("*.yaml"))

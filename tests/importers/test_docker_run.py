@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from sparkiac.importers import docker_command, docker_options, docker_values
-from sparkiac.importers.launch import EnvVariable, Launch, Note, PublishedPort, Volume
-from sparkiac.importers.shell_words import script
+from sparkiac.foreign import docker, docker_command
+from sparkiac.foreign.launch import EnvVariable, Launch, Note, PublishedPort, Volume
+from sparkiac.foreign.shell_words import script
 from sparkiac.report import placeholders
 from tests.importers.texts import deployment, imported
 
@@ -27,13 +27,13 @@ def launch(text: str) -> Launch:
 def test_the_table_is_dockers_own_help() -> None:
     said = subprocess.run(["docker", "run", "--help"], capture_output=True, text=True, check=True).stdout
     listed = re.findall(r"^  (?:-(\w), |    )--([a-z0-9-]+)(?: ([a-z]\S*))?(?:  |$)", said, re.MULTILINE)
-    assert {name for _, name, kind in listed if kind} <= docker_options.VALUED
-    assert {name for _, name, kind in listed if not kind} <= docker_options.FLAGS
-    known = docker_options.VALUED | docker_options.FLAGS
+    assert {name for _, name, kind in listed if kind} <= docker.VALUED
+    assert {name for _, name, kind in listed if not kind} <= docker.FLAGS
+    known = docker.VALUED | docker.FLAGS
     assert {name for _, name, _ in listed} >= known - {"use-api-socket"}
     for short, name, kind in listed:
         if short:
-            found = docker_options.read((f"-{short}", *(["x"] if kind else []), "image"), (1, 1, 1), 0)
+            found = docker.read((f"-{short}", *(["x"] if kind else []), "image"), (1, 1, 1), 0)
             assert [option.name for option in found.options] == [name]
 
 
@@ -106,7 +106,7 @@ def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> 
     [("32g", 32 << 30), ("32GB", 32 << 30), ("16GiB", 16 << 30), ("1.5g", 3 << 29), ("64", 64), ("x", None)],
 )
 def test_sizes_are_bytes(text: str, size: int | None) -> None:
-    assert docker_values.size_bytes(text) == size
+    assert docker.size_bytes(text) == size
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_sizes_are_bytes(text: str, size: int | None) -> None:
     [("900", 900), ("15min", 900), ("1h 30s", 3630), ("2 hours", 7200), ("infinity", None), ("", None)],
 )
 def test_times_are_seconds(text: str, wanted: int | None) -> None:
-    assert docker_values.seconds(text) == wanted
+    assert docker.seconds(text) == wanted
 
 
 @pytest.mark.parametrize("text", ["1-2:3-4", "53:53/udp", "0:80", "70000:80", "x", ""])
 def test_what_is_not_a_port_is_a_note(text: str) -> None:
-    assert isinstance(docker_values.port(text, 1), Note)
+    assert isinstance(docker.port(text, 1), Note)
 
 
 def test_the_hubs_cache_is_the_model_store() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.importers import assemble, naming, yamlwrite
-from sparkiac.importers.launch import Launch, Note, grouped
+from sparkiac.foreign import assemble, naming, yamlwrite
+from sparkiac.foreign.launch import Launch, Note, grouped
 from tests.importers.texts import imported, loaded
 
 NGC = "nvcr.io/nvidia/vllm:26.04-py3"

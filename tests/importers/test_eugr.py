@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import EnvVariable, Note, Unreadable
+from sparkiac.foreign import eugr, sparkrun
+from sparkiac.foreign.launch import EnvVariable, Note, Unreadable
 
 if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
+    from sparkiac.foreign.launch import Launch
 
 HEAD = "recipe_version: '1'\nname: Small\ncontainer: vllm-node\n"
 SIMPLE = "command: vllm serve a/b --port 8000\n"

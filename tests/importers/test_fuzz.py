@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sparkiac import importers
-from sparkiac.importers import Unreadable
+from sparkiac import foreign
+from sparkiac.foreign import Unreadable
 from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ TEXTS = {
 
 def took(text: str, form: str) -> None:
     """Import a text: it is refused at a place, or becomes an inventory without its secrets."""
-    assert importers.recognised(text, "file") in {None, *importers.FORMATS}
+    assert foreign.recognised(text, "file") in {None, *foreign.IMPORTED}
     said = _said(text, form)
     assert TOKEN not in said
     if text.count(PASSWORD) == len(NAMED.findall(text)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.importers import Unreadable, inspect, recognised
+from sparkiac.foreign import Unreadable, inspect, recognised
 from tests.importers.texts import imported, loaded
 
 CONTAINER: dict[str, Any] = {

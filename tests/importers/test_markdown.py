@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.importers import Unreadable, markdown, recognised
+from sparkiac.foreign import Unreadable, markdown, recognised
 from tests.importers.texts import imported
 
 PAGE = """\

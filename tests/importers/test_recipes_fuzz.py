@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Launch, Unreadable
+from sparkiac.foreign import eugr, sparkrun
+from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.source import secrets
 from tests.importers.test_corpus import FILES
 

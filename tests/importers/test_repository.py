@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from sparkiac.importers import repository
+from sparkiac.foreign import recipes
 
 RECIPE: Final = b"""\
 recipe_version: "1"
@@ -19,8 +19,8 @@ command: vllm serve example/small --port {port} --host {host}
 ORIGIN: Final = "https://git.example.org/recipes at 1111, recipes"
 
 
-def converted(files: dict[str, bytes]) -> repository.ConvertedRecipes:
-    return repository.converted(files, kind="eugr", vendor="team", origin=ORIGIN)
+def converted(files: dict[str, bytes]) -> recipes.ConvertedRecipes:
+    return recipes.converted(files, kind="eugr", vendor="team", origin=ORIGIN)
 
 
 def test_a_recipe_keeps_its_origin_and_names_what_it_lost() -> None:

@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from sparkiac.importers import Unreadable, redaction
+from sparkiac.foreign import Unreadable, redaction
 from tests.importers.texts import imported
 
 TOKEN = "hf_" + "Ab3" * 9

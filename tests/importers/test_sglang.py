@@ -10,7 +10,7 @@ LINE = "docker run -p 1:30000 lmsysorg/sglang:spark python3 -m sglang.launch_ser
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "method"), [("DFLASH", "dflash"), ("DSPARK", "dspark"), ("EAGLE", "mtp"), ("EAGLE3", "eagle3")]
+    ("algorithm", "method"), [("DFLASH", "dflash"), ("DSPARK", "dspark"), ("EAGLE", "eagle"), ("EAGLE3", "eagle3")]
 )
 def test_an_algorithm_is_kept_with_its_drafter_and_its_options(algorithm: str, method: str) -> None:
     words = f"--speculative-algorithm {algorithm} --speculative-draft-model-path org/draft --speculative-num-steps 3"
@@ -18,6 +18,11 @@ def test_an_algorithm_is_kept_with_its_drafter_and_its_options(algorithm: str, m
     assert found.entry.data["speculative"] == {"method": method, "model": "org/draft"}
     assert found.entry.data["set"] == {"speculative_num_steps": 3}
     assert found.whys("lost") == {}
+
+
+def test_eagle_without_a_drafter_uses_the_heads_of_the_checkpoint() -> None:
+    found = imported(f"{LINE} --speculative-algorithm EAGLE --speculative-num-draft-tokens 4")
+    assert found.entry.data["speculative"] == {"method": "mtp", "num_speculative_tokens": 3}
 
 
 def test_an_unknown_algorithm_is_lost_with_its_options() -> None:

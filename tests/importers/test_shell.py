@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkiac.importers import Unreadable, shell
-from sparkiac.importers.shell_words import script
+from sparkiac.foreign import Unreadable, shell
+from sparkiac.foreign.shell_words import script
 from tests.importers.texts import deployment, imported
 
 BEFORE = "set -f +B; A='x y'; B=z; E=; L=(1 '2 3' \"$B\"); M=()\n"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import EnvVariable, Note, Unreadable
+from sparkiac.foreign import eugr, sparkrun
+from sparkiac.foreign.launch import EnvVariable, Note, Unreadable
 from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch
+    from sparkiac.foreign.launch import Launch
 
 HEAD = "recipe_version: '2'\nmodel: a/b\nruntime: vllm\ncontainer: c:1\n"
 SIMPLE = "command: vllm serve {model} --port 8000\n"

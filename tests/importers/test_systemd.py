@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from sparkiac.importers import Unreadable, systemd
+from sparkiac.foreign import Unreadable, systemd
 from tests.importers.texts import imported, loaded
 
 UNIT = """\

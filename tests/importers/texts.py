@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac import importers, source
+from sparkiac import foreign, source
 from sparkiac.commands.import_ import report as imports
-from sparkiac.importers import assemble, redaction
+from sparkiac.foreign import assemble, redaction
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report
 
 if TYPE_CHECKING:
-    from sparkiac.importers.draft import DraftEntry
-    from sparkiac.importers.launch import Note
+    from sparkiac.foreign.draft import DraftEntry
+    from sparkiac.foreign.launch import Note
 
 HOSTS = (("spark-01", "192.168.1.11"), ("spark-02", "192.168.1.12"))
 
@@ -42,7 +42,7 @@ class Imported(NamedTuple):
 
 def imported(text: str, form: str = "shell", *, name: str = "file") -> Imported:
     """Take a text through everything that the command does with one file, but `check`."""
-    launches = [(name, launch) for launch in importers.named(form).read(text, name=name)]
+    launches = [(name, launch) for launch in foreign.importer(form).read(text, name=name)]
     entries = assemble.entries(launches, redaction.secret_values(text))
     draft = assemble.inventory(entries, "lab", HOSTS)
     report = imports.text(entries, (), Report(), colour=False)

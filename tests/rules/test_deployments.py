@@ -56,7 +56,7 @@ def test_of_other_models_nothing_is_known() -> None:
 
 
 def test_images_are_compared_without_the_digest() -> None:
-    assert deployments.image(container(deployment(f"image: example.org/x:1@{ONES}"))) == "example.org/x:1"
+    assert container(deployment(f"image: example.org/x:1@{ONES}")).image.short == "example.org/x:1"
 
 
 def test_the_catalog_knows_an_image_with_and_without_the_name_of_docker_hub() -> None:

@@ -12,7 +12,7 @@ from sparkiac.catalog.library import Library
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known
 from sparkiac.commands.recipes import choice, filling
-from sparkiac.importers import naming
+from sparkiac.foreign.draft import slug, unused
 from sparkiac.plan import Plan
 from sparkiac.resolve.catalogued import Catalogued
 
@@ -90,7 +90,7 @@ def _port(wanted: DeploymentDraft, usual: int | None, plan: Plan) -> int | None:
 
 def _name(given: str | None, model: str, taken: Sequence[str]) -> str:
     if given is None:
-        return naming.unused(naming.slug(model), taken)
+        return unused(slug(model), taken)
     if given in taken:
         message = f"--name {given}: the inventory has a deployment or service of this name"
         raise click.UsageError(message)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.commands.foreign import Foreign
-    from sparkiac.importers.draft import DraftEntry
+    from sparkiac.foreign.draft import DraftEntry
     from sparkiac.report import Report
 
 _DRAFT: Final = "draft.yaml"
@@ -51,11 +51,11 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
     Exit codes: 0 nothing was lost, 1 something was lost or the draft has errors other than values to fill in, 2 a
     file cannot be read and nothing is written.
     """
-    from sparkiac import importers
+    from sparkiac.foreign import IMPORTED
     from sparkiac.report import Report
 
     if source is not None:
-        known("format", source, importers.FORMATS)
+        known("format", source, IMPORTED)
     placed = tuple(prompts.host(each) for each in hosts)
     if output is not None and (output.exists() or output.is_symlink()):
         message = f"{click.format_filename(output)} exists; name another file, or remove it"
@@ -72,11 +72,12 @@ def _write(
 ) -> int:
     from sparkiac import pipeline, write
     from sparkiac.commands.import_ import report as of_import
-    from sparkiac.importers import assemble, naming
+    from sparkiac.foreign import assemble
+    from sparkiac.foreign.draft import slug
 
     entries = found.entries
     first = entries[0][0] if entries else "imported"
-    text = assemble.inventory(entries, naming.slug(Path(first).stem, "imported"), hosts)
+    text = assemble.inventory(entries, slug(Path(first).stem, "imported"), hosts)
     report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
     if kind == "recipe":
         text = foreign.one_recipe(entries)

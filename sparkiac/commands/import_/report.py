@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from sparkiac.foreign.draft import DraftEntry
+from sparkiac.foreign.launch import grouped
 from sparkiac.formats import findings
-from sparkiac.importers.draft import DraftEntry
-from sparkiac.importers.launch import grouped
 from sparkiac.report import Report, Severity, characters
 from sparkiac.report.hints import OPEN_POINT
 from sparkiac.source.wording import dotted

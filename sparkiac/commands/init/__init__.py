@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
-    from sparkiac.importers.draft import DraftEntry
+    from sparkiac.foreign.draft import DraftEntry
     from sparkiac.pipeline import Outcome
 
 _STORE: Final = "/srv/models"
@@ -102,9 +102,9 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
 
 
 def _name(given: str | None, target: Path) -> str:
-    from sparkiac.importers import naming
+    from sparkiac.foreign.draft import slug
 
-    default = naming.slug(target.name, "fleet")
+    default = slug(target.name, "fleet")
     return prompts.value(given, "Name of the fleet", prompts.parser("--name", "NAME"), default=default)
 
 
@@ -150,7 +150,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
 
 def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
     from sparkiac.commands.init import repository
-    from sparkiac.importers import assemble
+    from sparkiac.foreign import assemble
 
     draft = assemble.inventory(entries, fleet.name, [(host.name, host.address) for host in fleet.hosts])
     return repository.from_draft(fleet, draft)

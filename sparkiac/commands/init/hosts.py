@@ -43,7 +43,7 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
     from sparkiac.fleet import machine
-    from sparkiac.importers import naming
+    from sparkiac.foreign.draft import slug, unused
     from sparkiac.upstream.programs import ProgramError
 
     user, _, address = target.rpartition("@")
@@ -54,7 +54,7 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
         found = machine.inspect(target, store=store)
     except ProgramError as error:
         raise click.UsageError(str(error)) from None
-    return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
+    return FleetHost(unused(slug(found.name, "spark"), taken), address, found, user or None)
 
 
 def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:

@@ -69,7 +69,7 @@ class Placement(NamedTuple):
 def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
     """Return an inventory that serves these recipes."""
     from sparkiac import engines
-    from sparkiac.importers import yamlwrite
+    from sparkiac.foreign import yamlwrite
 
     keyed = any(engines.named(each.chosen.recipe.engine).key_variable is not None for each in placements)
     key = {"api_key": {"secret": _SECRET}} if keyed else {}
@@ -97,7 +97,7 @@ def _copied(host: FleetHost, placements: Sequence[Placement]) -> dict[str, str]:
 
 
 def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
-    from sparkiac.importers import naming
+    from sparkiac.foreign.draft import slug, unused
 
     made: dict[str, dict[str, Any]] = {}
     for chosen, hosts, model, filled in placements:
@@ -108,13 +108,13 @@ def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
         deployment["hosts"] = names if len(names) > 1 else names[0]
         deployment |= {} if "port" in chosen.values else {"port": _PORT}
         deployment |= filled.deployment
-        made[naming.unused(naming.slug(model or recipe), made)] = deployment
+        made[unused(slug(model or recipe), made)] = deployment
     return made
 
 
 def from_draft(fleet: FleetDraft, imported: str) -> str:
     """Return the draft of an import with the hosts and the user."""
-    from sparkiac.importers import yamlwrite
+    from sparkiac.foreign import yamlwrite
 
     hosts = yamlwrite.dump(
         {"hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts}}, _comments(fleet.hosts)

@@ -162,10 +162,10 @@ def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None)
 def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return the recipes of a repository as they will be written, and notes about what is left out."""
     if source.format != "sparkiac":
-        from sparkiac.importers import repository
+        from sparkiac.foreign import recipes as foreign_recipes
 
         origin = f"{source.address} at {found.pin}, {source.path}"
-        result = repository.converted(found.files, kind=source.format, vendor=name, origin=origin)
+        result = foreign_recipes.converted(found.files, kind=source.format, vendor=name, origin=origin)
         return dict(result.files), tuple(f"{source.path}/{each}" for each in (*result.skipped, *result.lost))
     recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
     left = sorted(found.files.keys() - recipes.keys())

@@ -70,7 +70,7 @@ def _imported(source: str) -> tuple[str, bool]:
 def _of_deployment(name: str, inventory: Path) -> str:
     """Return the recipe of a deployment; the inventory must be valid."""
     from sparkiac import pipeline
-    from sparkiac.importers import yamlwrite
+    from sparkiac.foreign import yamlwrite
     from sparkiac.resolve import as_recipe
 
     report, resolved = pipeline.resolve_inventory(*read(inventory))

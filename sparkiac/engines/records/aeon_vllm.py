@@ -66,6 +66,12 @@ ENGINE: Final = Engine(
     listed=OPTIONS,
     context="max_model_len",
     memory_share="gpu_memory_utilization",
+    variables={
+        "MODEL_PATH": "model_path",
+        "SERVED_MODEL_NAME": "served_model_name",
+        **{name.upper(): name for name in _NAMED},
+    },
+    speculation={"DFLASH_DRAFTER": "model", "DFLASH_NUM_SPEC_TOKENS": "num_speculative_tokens"},
     elsewhere={"model_path": "model_path", "served_model_name": "served_names", "dflash_drafter": "speculative"},
     tools=vllm.TOOLS,
     backends=vllm.BACKENDS,

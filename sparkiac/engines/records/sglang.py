@@ -47,6 +47,11 @@ _ALGORITHMS: Final = {
     "eagle3": "EAGLE3",
     "draft_model": "STANDALONE",
 }
+_SPECULATION: Final = {
+    "speculative_algorithm": "method",
+    "speculative_draft_model_path": "model",
+    "speculative_num_draft_tokens": "num_speculative_tokens",
+}
 _CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle", "eagle3", "draft_model"})
 """Methods that draft tokens one by one; the others draft a block at once."""
 
@@ -120,7 +125,7 @@ _QUANTITIES: Final = {
 """From the sources of 0.4.7, 0.5.5 and 0.5.23."""
 _SPELLINGS: Final = """
 --model=model_path --tp=tp_size --tensor-parallel-size=tp_size --dp=dp_size --data-parallel-size=dp_size
---pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size
+--pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size --speculative-draft-model=speculative_draft_model_path
 """
 """From server_args.py."""
 
@@ -142,6 +147,7 @@ ENGINE: Final = Engine(
         "max_num_seqs": "max_running_requests",
         "max_num_batched_tokens": "chunked_prefill_size",
     },
+    parallel={"tp_size": "tensor_parallel", "pp_size": "pipeline_parallel"},
     elsewhere=_ELSEWHERE,
     spellings=_SPELLINGS,
     health="/health",
@@ -155,6 +161,8 @@ ENGINE: Final = Engine(
     speculative=frozenset(_ALGORITHMS),
     methods=_ALGORITHMS,
     method_option="speculative_algorithm",
+    speculation=_SPECULATION,
+    counts_start=True,
     images={"lmsysorg/sglang": r"v(\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:-.+)?"},
     labels=("com.nvidia.sglang.version", "SGLANG_VERSION"),
     image_names=("sglang",),

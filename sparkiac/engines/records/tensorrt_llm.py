@@ -51,6 +51,7 @@ ENGINE: Final = Engine(
     words=("trtllm-serve",),
     start=start,
     released=True,
+    parallel={"tp_size": "tensor_parallel", "pp_size": "pipeline_parallel"},
     elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
     spellings="--extra_llm_api_options=extra_llm_api_options",
     health="/health",

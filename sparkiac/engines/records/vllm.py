@@ -89,6 +89,7 @@ ENGINE: Final = Engine(
     groups=GROUPS,
     context="max_model_len",
     memory_share="gpu_memory_utilization",
+    parallel={"tensor_parallel_size": "tensor_parallel", "pipeline_parallel_size": "pipeline_parallel"},
     elsewhere={"model": "model", "served_model_name": "served_names"},
     tools=TOOLS,
     backends=BACKENDS,

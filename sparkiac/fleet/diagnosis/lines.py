@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.importers.redaction import redacted_line
+from sparkiac.foreign.redaction import redacted_line
 from sparkiac.report.characters import escaped_line
 
 MOST_BYTES: Final = 16 << 20

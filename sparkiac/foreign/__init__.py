@@ -1,0 +1,81 @@
+"""Files of other tools, both ways: importers convert them to a draft inventory, exporters write planned deployments.
+
+Each format has a module: `recognise(text, name)` and `read(text, *, name)`, which returns launches, and for the formats
+of EXPORTED `write(nodes)`. Launches of all formats are converted to inventory terms in one place. Secrets are referred
+to by name only. What is exported and imported again gives the same container, or a note names the loss.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Final, Protocol, cast
+
+from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable
+from sparkiac.foreign.node import Exported, ExportError, HostContainer, nodes
+from sparkiac.report import Finding, Severity
+from sparkiac.source.document import Document
+
+__all__ = [
+    "EXPORTED", "IMPORTED", "ExportError", "NothingToImport", "Unreadable", "exporter", "importer", "mistaken", "nodes",
+    "recognised",
+]  # fmt: skip
+
+IMPORTED: Final = ("markdown", "inspect", "systemd", "sparkrun", "eugr", "compose", "shell", "docker-run")
+"""Formats that are read, in the order in which they are tried."""
+EXPORTED: Final = ("docker-run", "compose", "eugr", "sparkrun")
+"""Formats that are written."""
+
+
+class Importer(Protocol):
+    """What reads a format."""
+
+    def recognise(self, text: str, name: str) -> bool:
+        """Return whether a text is of this format."""
+
+    def read(self, text: str, *, name: str) -> tuple[Launch, ...]:
+        """Read all launches of a text. Raises Unreadable."""
+
+
+class Exporter(Protocol):
+    """What writes a format."""
+
+    def write(self, nodes: Sequence[HostContainer]) -> Exported:
+        """Write a deployment. Raises ExportError."""
+
+
+def importer(name: str) -> Importer:
+    """Return the importer of a format."""
+    return cast("Importer", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+
+
+def exporter(name: str) -> Exporter:
+    """Return the exporter of a format."""
+    return cast("Exporter", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+
+
+def recognised(text: str, name: str) -> str | None:
+    """Return the format of a text, or None if it is unknown."""
+    from sparkiac.foreign import markdown  # noqa: PLC0415  formats are imported only when needed
+
+    found = next((each for each in IMPORTED if importer(each).recognise(text, name)), None)
+    return found or ("markdown" if markdown.has_commands(text) else None)
+
+
+def mistaken(name: str, raw: bytes, document: Document) -> Finding | None:
+    """Return one finding for a file of another tool that was given as an inventory.
+
+    It replaces one finding for each key that an inventory would have.
+    """
+    data = document.data
+    if not isinstance(data, dict) or data.keys() & {"hosts", "deployments"}:
+        return None
+    services = data.get("services")
+    if isinstance(services, dict) and any(isinstance(each, dict) and "kind" in each for each in services.values()):
+        return None
+    kind = recognised(raw.decode(), name)
+    if kind is None:
+        return None
+    hint = f"`sparkiac import {name}` converts it to a draft"
+    message = f"not an inventory: the file is in {kind} format"
+    return Finding("INV003", "missing-key", Severity.ERROR, message, document.at_key(()), hint)

@@ -1,0 +1,192 @@
+"""What recipes of eugr and sparkrun share: a command with placeholders, and containers in the host's network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from sparkiac import catalog, engines
+from sparkiac.engines.engine import CACHE, HUB_HOMES
+from sparkiac.foreign import node
+from sparkiac.foreign.node import HostContainer
+from sparkiac.plan import Container
+from sparkiac.render import escape, yamltext
+from sparkiac.render.yamltext import Value
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
+_NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
+
+
+class RecipeDraft(NamedTuple):
+    """The parts that recipes of eugr and of sparkrun have in common."""
+
+    container: Container
+    nodes: int
+    command: str
+    """With placeholders; literal braces are doubled if `doubled` is true."""
+    doubled: bool
+    defaults: Mapping[str, str | int | float]
+    env: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> RecipeDraft:
+    """Return the recipe of a deployment in the format `kind`. Raises ExportError."""
+    first = nodes[0].container
+    words = _with_network_options(first, node.server_command(first))
+    doubled = doubled or any("{{" in word or _NAMED.search(word) for word in words)
+    defaults: dict[str, str | int | float] = {}
+    program, *options = _rows(words, defaults, names=_names_of(first), doubled=doubled)
+    rows = (program, *sorted(options))
+    prelude = [f"{_braces(node.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
+    command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
+    return RecipeDraft(
+        first,
+        len(nodes),
+        command,
+        doubled,
+        defaults,
+        _env(first),
+        (*node.notes(nodes, kind), *_not_exported(first, words)),
+    )
+
+
+def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Make the server listen on its published address and load the model by its handle: recipes publish no ports."""
+    listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  the default of a recipe
+    engine = engines.named(container.server.engine)
+    network_options = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
+    computed = {engine.flag(option) for option in engine.groups.computed} if engine.groups else set()
+    split = [part for word in words for part in _split(word)]
+    kept: list[str] = []
+    at = 0
+    while at < len(split):
+        flag, following = split[at], split[at + 1 : at + 2]
+        valued = bool(following) and not following[0].startswith("--")
+        if flag in computed and container.server.node:
+            at += 1 + valued
+            continue
+        kept.append(flag)
+        if flag in network_options and valued:
+            kept.append(network_options[flag])
+            at += 1
+        at += 1
+    return _with_handle(container, kept)
+
+
+def _split(word: str) -> tuple[str, ...]:
+    """Split an option from its value: `--port=8000`."""
+    flag, equals, value = word.partition("=")
+    return (flag, value) if equals and flag.startswith("--") else (word,)
+
+
+def _with_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
+    """Replace the model's directory by its handle, because the other tool stores weights elsewhere."""
+    model = container.server.model or ""
+    place = next((mount.target for mount in container.storage.mounts if mount.source.endswith(f"/{model}")), None)
+    if place is None or place not in words:
+        return tuple(words)
+    pin = ("--revision", container.weights.commits[model]) if model in container.weights.commits else ()
+    return (*(model if word == place else word for word in words), *pin)
+
+
+def _names_of(container: Container) -> dict[str, str]:
+    """Return option → default of a recipe, for the values that users often change."""
+    engine = engines.named(container.server.engine)
+    context = engine.context or engine.of_vllm.get("max_model_len")
+    options = {"port": engine.port, "host": engine.host, "gpu_memory_utilization": engine.memory_share}
+    named = {engine.flag(option): name for name, option in (options | {"max_model_len": context}).items() if option}
+    return named | {engine.flag(option): name for option, name in engine.parallel.items()}
+
+
+def _rows(
+    words: Sequence[str], defaults: dict[str, str | int | float], *, names: Mapping[str, str], doubled: bool
+) -> list[str]:
+    """Write the command with one option on each line, and move these values to the defaults."""
+    rows: list[str] = []
+    at = 0
+    while at < len(words):
+        word, following = words[at], words[at + 1 : at + 2]
+        name = names.get(word)
+        text = _braces(escape.shell_word(word), doubled=doubled)
+        at += 1
+        if name is not None and following and _PLAIN.fullmatch(following[0]):
+            defaults[name] = _number(following[0])
+            text += f" {{{name}}}"
+            at += 1
+        if not rows or word.startswith("--") or (word.startswith("-") and len(rows) > 1):  # `python3 -m` is a program
+            rows.append(text)
+        else:
+            rows[-1] += f" {text}"
+    return rows
+
+
+def _braces(text: str, *, doubled: bool) -> str:
+    return text.replace("{", "{{").replace("}", "}}") if doubled else text
+
+
+def _number(text: str) -> str | int | float:
+    """Return a number if it formats to the same text again, or else the text."""
+    for read in (int, float):
+        try:
+            value = read(text)
+        except ValueError:
+            continue
+        if str(value) == text:
+            return value
+    return text
+
+
+def _env(container: Container) -> dict[str, str]:
+    """Return the variables except those that the launcher sets: storage paths and link settings."""
+    links = {each.path[-1] for each in catalog.group_settings() if each.of} if container.server.node else set()
+    kept = {name: value for name, value in container.command.env.items() if not value.startswith(f"{CACHE}/")}
+    return {name: value for name, value in sorted(kept.items()) if name not in {*HUB_HOMES, *links}}
+
+
+def fetched(container: Container, models: Iterable[str]) -> tuple[str, ...]:
+    """Return notes on commits to download first, because the launcher downloads the newest ones."""
+    commits = container.weights.commits
+    return tuple(
+        f"fetch {each} at {commits[each]} first: its launcher downloads the newest commit"
+        for each in models
+        if each in commits
+    )
+
+
+def _not_exported(container: Container, words: Sequence[str]) -> tuple[str, ...]:
+    """Return notes on what a recipe cannot express. Mounts of weights are noted only if the command uses their path."""
+    found = [
+        f"not exported: {key} from a secret; set the variable in the container"
+        for key in node.secret_variables(container)
+    ]
+    stored = {container.weights.store, *(f"{container.weights.store}/{each}" for each in container.weights.directories)}
+    found += [
+        f"not exported: mount {mount.source} at {mount.target}"
+        for mount in node.mounts(container)
+        if mount.source not in stored or any(_names(word, mount.target) for word in words)
+    ]
+    if container.network.listen is not None and container.network.listen[0] != "0.0.0.0":  # noqa: S104  compared
+        where = f"{container.network.listen[0]} of the host's own network"
+        found.append(f"it listens on {where}: change the default `host` on another host")
+    return tuple(found)
+
+
+def _names(word: str, path: str) -> bool:
+    """Return whether a word is a path, is below it, or contains it as a string of JSON."""
+    return f"{word}/".startswith(f"{path}/") or any(f'"{path}{end}' in word for end in '"/')
+
+
+def text(notes: Sequence[str], head: Sequence[str], data: Mapping[str, Value], command: str) -> str:
+    """Write a recipe: comments, keys, and the command as a block scalar."""
+    comments = node.as_comments((*head, *notes))
+    return comments + yamltext.dump(dict(data)) + _block("command", command)
+
+
+def _block(key: str, value: str) -> str:
+    """Write a text as a block scalar, or quoted if a block scalar would change it."""
+    lines = value.rstrip("\n").split("\n")
+    if not value.isascii() or any(not line.strip() or line != line.rstrip() for line in lines) or "\t" in value:
+        return yamltext.dump({key: value})
+    return f"{key}: |\n" + "".join(f"  {line}\n" for line in lines)

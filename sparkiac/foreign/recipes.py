@@ -1,0 +1,100 @@
+"""Imported servers → recipes of the catalog: one server of a file, or all recipes of another tool's repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from sparkiac import engines, foreign
+from sparkiac.foreign import assemble, draft, redaction, yamlwrite
+from sparkiac.foreign.draft import DraftEntry
+from sparkiac.foreign.launch import Note, grouped
+from sparkiac.model import forms
+from sparkiac.report import Path, placeholders
+
+_LONGEST_SOURCE: Final = 200
+"""Limit of the form of a recipe's source, in characters."""
+
+
+class ConvertedRecipes(NamedTuple):
+    """Recipes of a repository."""
+
+    files: Mapping[str, bytes]
+    """vendor/name.yaml → text of the recipe."""
+    lost: tuple[str, ...]
+    """Settings that could not be converted, each as `PATH:LINE: lost: setting: reason`."""
+    skipped: tuple[str, ...]
+    """Files that are not converted, each as `PATH:LINE: skipped: reason`."""
+
+
+def converted(files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str) -> ConvertedRecipes:
+    """Convert each file of the format `kind`. `origin` is the repository with its commit."""
+    found: dict[str, bytes] = {}
+    lost: list[str] = []
+    skipped: list[str] = []
+    for path in sorted(files):
+        name = f"{vendor}/{_slug(path)}.yaml"
+        try:
+            text, notes = _recipe(_decoded(files[path]), kind, f"{origin}: {path}")
+        except foreign.Unreadable as error:
+            skipped.append(f"{path}:{error.line}: skipped: {error}")
+            continue
+        if name in found:
+            skipped.append(f"{path}:1: skipped: another file has the name {name}")
+            continue
+        found[name] = text.encode()
+        lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in grouped(notes))
+    return ConvertedRecipes(found, tuple(lost), tuple(skipped))
+
+
+def _decoded(raw: bytes) -> str:
+    """Return the text of a file. Raises Unreadable."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = "it is not UTF-8 text"
+        raise foreign.Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+
+
+def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
+    """Return the recipe of a file, and the notes about the settings that it lost. Raises Unreadable."""
+    launches = [(file, each) for each in foreign.importer(kind).read(text, name=file)]
+    [(_, entry)] = assemble.entries(launches, redaction.secret_values(text))  # these formats start one container
+    lost = [note for note in entry.notes if note.kind == "lost"]
+    if entry.kind != "deployment":
+        reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
+        message = f"it starts no server{reasons}"
+        raise foreign.Unreadable(message, line=min((note.line for note in lost), default=1))
+    return recipe(file, entry), lost
+
+
+def _slug(path: str) -> str:
+    """Return the name of a recipe: the path without its suffix, with hyphens for all other characters."""
+    return re.sub(r"[^a-z0-9._]+", "-", path.lower().removesuffix(".yaml")).strip("-._") or "recipe"
+
+
+def recipe(file: str, entry: DraftEntry) -> str:
+    """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
+    assert entry.server is not None, "a deployment"  # noqa: S101
+    server, launch = entry.server, entry.launch
+    leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
+    if server.store is not None:
+        leaves["container", "mounts", server.store.target] = {"source": "model_store"}
+    if re.fullmatch(forms.IMAGE, launch.image or ""):
+        leaves["image",] = launch.image
+    model = entry.data.get("model") or server.model
+    model = None if model == placeholders.MODEL else model
+    leaves |= {("model",): model} if model else {}
+    title = launch.description or f"{engines.named(server.engine).title}: {model or entry.name}"
+    data: dict[str, Any] = {
+        "title": title[:200],
+        "engine": server.engine,
+        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_SOURCE),),
+    }
+    data |= {"nodes": server.nodes} if server.nodes > 1 else {}
+    comments: dict[Path, list[str]] = {}
+    whole, refused = draft.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
+    assemble.comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
+    head = "".join(f"# {line}\n" for line in comments.pop((), []))
+    return head + yamlwrite.dump(whole, comments)

@@ -1,0 +1,272 @@
+"""Commands of a shell text with their variables expanded, as far as the text itself sets them.
+
+A variable that the text does not set stays unexpanded: `$HF_TOKEN` belongs to the caller. Conditions are not
+evaluated and loops not run: each command counts once, and the last assignment of several branches wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from sparkiac.foreign import values
+from sparkiac.foreign.launch import Note, Unreadable
+from sparkiac.foreign.shell_lexer import simple_commands
+from sparkiac.foreign.shell_parts import HereDocument, Simple, Word, WordPart
+
+MAX_EXPANDED: Final = 1 << 20
+"""Limit in characters for the values of all variables of one script together."""
+SHELLS: Final = values.words("bash sh dash zsh ash su")
+WRAPPERS: Final = values.words(
+    "sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh"
+)
+"""Programs that run another program."""
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
+_DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
+_CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
+_DEPTH: Final = {"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "fi": -1, "done": -1, "esac": -1}
+_TESTS: Final = frozenset({"[", "[[", "test"})
+_UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+_IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
+_MAX_DEPTH: Final = 9
+"""Limit for defaults within defaults, such as ${A:-${B:-c}}."""
+_CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
+_ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
+_ELSEWHERE: Final = "the variables that this sets are not imported"
+
+Value = str | tuple[str, ...]
+
+
+class ShellCommand(NamedTuple):
+    """One command that runs a program."""
+
+    words: tuple[str, ...]
+    lines: tuple[int, ...]
+    """Line of each word."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables set for it: exported before, or assigned in front of it."""
+    after: str = ""
+    """Operator before it."""
+    piped: bool = False
+    """Whether a pipe or a file is connected to its input or output."""
+
+    @property
+    def line(self) -> int:
+        """Return its first line."""
+        return self.lines[0]
+
+    @property
+    def program(self) -> str:
+        """Return the name of its program, without the directory."""
+        return self.words[0].rpartition("/")[2]
+
+    def unwrapped(self) -> ShellCommand:
+        """Return the command that sudo, nohup, tini and the like run, with the variables assigned in front of it."""
+        at, env = 0, dict(self.env)
+        while at < len(self.words) - 1:
+            word = self.words[at]
+            assigned = _ASSIGNMENT.fullmatch(word)
+            if assigned is not None:
+                env[assigned[1]] = assigned[3]
+            elif word.rpartition("/")[2] not in WRAPPERS and not (at and word.startswith("-")):
+                break
+            at += 1
+        return self._replace(words=self.words[at:], lines=self.lines[at:], env=tuple(env.items()))
+
+
+class Script(NamedTuple):
+    """All commands of a text, and the variables that it sets."""
+
+    commands: tuple[ShellCommand, ...]
+    variables: Mapping[str, Value]
+    notes: tuple[Note, ...]
+    documents: tuple[HereDocument, ...]
+    """Here-documents with their variables expanded."""
+
+
+def script(
+    text: str, *, variables: Mapping[str, Value] | None = None, line: int = 1, indent: int | None = None
+) -> Script:
+    """Read a text that begins on this line of its file, with `indent` columns removed from each line."""
+    found, notes = simple_commands(text, line=line, indent=indent)
+    reader = _Expander(dict(variables or {}), [*notes])
+    commands = tuple(command for each in found.commands if (command := reader.command(each)) is not None)
+    documents = tuple(each._replace(text=reader.document(each)) for each in found.documents)
+    return Script(commands, reader.variables, tuple(reader.notes), documents)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Return the words of all commands of a text."""
+    return tuple(word for command in script(text).commands for word in command.words)
+
+
+def variable_name(word: str) -> str | None:
+    """Return the variable's name if a word is only a variable."""
+    found = _UNSET.fullmatch(word)
+    return found[1] if found else None
+
+
+def shell_argument(words: Sequence[str]) -> int | None:
+    """Return the index of the script that follows the option -c of a shell; None without -c."""
+    flags = range(1, len(words) - 1)
+    return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
+
+
+def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
+    """Note here-documents that are not imported."""
+    for each in documents:
+        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
+
+
+class _Expander:
+    """Tracks the assignments of a text."""
+
+    def __init__(self, variables: dict[str, Value], notes: list[Note]) -> None:
+        self.variables, self.notes = variables, notes
+        self.exported: dict[str, str] = {}
+        self.conditional: dict[str, int] = {}
+        """Variable that a condition sets → its line."""
+        self.depth = 0
+        self.tested = False
+        self.grown = 0
+        self.level = 0
+
+    def command(self, simple: Simple) -> ShellCommand | None:
+        """Return the command, or None for assignments and shell syntax."""
+        words = [*simple.words]
+        while words and _literal(words[0]) in _AROUND:
+            self.depth += _DEPTH.get(_literal(words[0]), 0)
+            del words[0]
+        first = _literal(words[0]) if words else ""
+        self.depth = max(self.depth + _DEPTH.get(first, 0), 0)
+        is_conditional = simple.after == "||" or (simple.after == "&&" and self.tested)
+        self.tested = is_conditional or first in _TESTS
+        own: dict[str, str] = {}
+        while words and (assigned := self._assigned(words[0])):
+            own |= self._set(*assigned, line=words[0].line, is_conditional=is_conditional)
+            del words[0]
+        if not words or _literal(words[0]) in _CLOSING:
+            return None
+        if _literal(words[0]) in _DECLARATIONS:
+            self._declare(words[1:], is_conditional=is_conditional)
+            return None
+        pairs = [(text, word.line) for word in words for text in self._expanded(word)]
+        if not pairs:
+            return None
+        env = tuple((self.exported | own).items())
+        texts, lines = tuple(text for text, _ in pairs), tuple(line for _, line in pairs)
+        return ShellCommand(texts, lines, env, simple.after, simple.piped)
+
+    def document(self, document: HereDocument) -> str:
+        """Expand variables in a here-document, unless its delimiter is quoted."""
+        return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
+
+    def _in_document(self, found: re.Match[str]) -> str:
+        value = found[1] or self.variables.get(found[2], f"${{{found[2]}}}")
+        return value if isinstance(value, str) else " ".join(value)
+
+    def _declare(self, words: Sequence[Word], *, is_conditional: bool) -> None:
+        for word in words:
+            assigned = self._assigned(word)
+            if assigned:
+                self.exported |= self._set(*assigned, line=word.line, is_conditional=is_conditional)
+            elif any(part.name == "" for part in word.parts):
+                self.notes.append(Note("lost", word.line, "export", _ELSEWHERE))
+
+    def _set(self, name: str, value: Value, *, line: int, is_conditional: bool) -> dict[str, str]:
+        if (is_conditional or self.depth) and self.variables.get(name) != value:
+            self.conditional[name] = line
+        elif not (is_conditional or self.depth):
+            self.conditional.pop(name, None)
+        self.variables[name] = value
+        return {name: value} if isinstance(value, str) else {}
+
+    def _assigned(self, word: Word) -> tuple[str, Value] | None:
+        first = word.parts[0]
+        found = _ASSIGNMENT.fullmatch(first.text) if not first.quoted and first.name is None else None
+        if found is None:
+            return None
+        before = self.variables.get(found[1]) if found[2] else None
+        items = next((part.items for part in word.parts if part.items is not None), None)
+        if items is not None:
+            added = tuple(text for item in items for text in self._expanded(item))
+            return found[1], (*((before,) if isinstance(before, str) else before or ()), *added)
+        rest = Word((WordPart(found[3]), *(part._replace(quoted=True) for part in word.parts[1:])), word.line)
+        text = " ".join(self._expanded(rest))
+        return found[1], (before if isinstance(before, str) else "") + text
+
+    def _expanded(self, word: Word) -> Iterator[str]:
+        """Yield the words that a word expands to: several if a variable contains blanks, none if it is empty."""
+        fields: list[str] = []
+        current: str | None = None
+        for part in word.parts:
+            value = part.text if part.name is None else self._value(part, word.line)
+            pieces = [*value] if isinstance(value, tuple) else [value]
+            if part.name is not None and not part.quoted and isinstance(value, str) and _is_split(part, value):
+                pieces = value.split()
+            elif not part.quoted and current is None and value == "":
+                continue
+            for place, piece in enumerate(pieces):
+                if place and current is not None:
+                    fields.append(current)
+                    current = None
+                current = (current or "") + piece
+        self.grown += sum(map(len, fields)) + len(current or "")
+        if self.grown > MAX_EXPANDED:
+            message = f"variables grow to more than {MAX_EXPANDED} characters"
+            raise Unreadable(message, line=word.line)
+        yield from fields
+        if current is not None:
+            yield current
+
+    def _value(self, part: WordPart, line: int) -> Value:
+        name, value = part.name or "", self.variables.get(part.name or "")
+        if name in self.conditional:
+            self.notes.append(Note("corrected", self.conditional.pop(name), f"{name}=", _CONDITION))
+        is_set = value is not None and (bool(value) or not part.operator.startswith(":"))
+        if part.operator.endswith("+"):
+            if name and value is None:
+                self.notes.append(Note("lost", line, f"${{{name}:+…}}", _ALTERNATIVE))
+            return self._replacement(part) if is_set else "" if part.quoted and "[" not in part.text else ()
+        if value is not None and (is_set or not part.operator.endswith(("-", "="))):
+            return _indexed(part, value)
+        if not part.operator.endswith(("-", "=")):
+            return f"${{{name}}}" if name and not name[0].isalpha() and name[0] != "_" else part.text
+        why = f"the default is used, because the file does not set {name}"
+        self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
+        return self._replacement(part)
+
+    def _replacement(self, part: WordPart) -> Value:
+        bare = '"' not in part.other and "'" not in part.other
+        try:
+            found, _ = simple_commands(f': "{part.other}"' if part.quoted and bare else f": {part.other}")
+        except Unreadable:
+            return part.other
+        self.level += 1
+        if self.level > _MAX_DEPTH:
+            message = f"defaults are nested more than {_MAX_DEPTH} levels deep"
+            raise Unreadable(message)
+        words = found.commands[0].words[1:] if found.commands else ()
+        texts = tuple(each for word in words for each in self._expanded(word))
+        self.level -= 1
+        return " ".join(texts) if part.quoted and bare else texts
+
+
+def _is_split(part: WordPart, value: str) -> bool:
+    """Return whether blanks in a value separate words. Those of an unexpanded `$(…)` belong to its command."""
+    return value != part.text and "$(" not in value and "`" not in value
+
+
+def _indexed(part: WordPart, value: Value) -> Value:
+    """Return all words of a list, the words joined, or the first word, as the variable's index specifies."""
+    if isinstance(value, str) or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
+        return value
+    return " ".join(value if "[*]" in part.text else value[:1])
+
+
+def _literal(word: Word) -> str:
+    """Return the text of an unquoted literal word, or an empty text."""
+    parts: Sequence[WordPart] = word.parts
+    return parts[0].text if len(parts) == 1 and not parts[0].quoted and parts[0].name is None else ""

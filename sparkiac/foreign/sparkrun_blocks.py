@@ -1,0 +1,149 @@
+"""Blocks of a sparkrun recipe other than its command: container settings, hooks, files to copy, and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from sparkiac.foreign import docker
+from sparkiac.foreign.launch import Launch, Note
+from sparkiac.foreign.recipe_file import RecipeFile, summary
+from sparkiac.foreign.shell_words import split
+from sparkiac.plan.confinement import KEYED, Tree
+from sparkiac.report import Path
+
+_HOOKS: Final = {
+    "pre_exec": "runs in every container before the server; build it into the image instead",
+    "post_exec": "runs in the first container once the server answers; sparkiac runs nothing there",
+    "post_commands": "runs on the machine that starts it; sparkiac runs nothing there",
+}
+_BLOCKS: Final = {
+    "mods": ("lost", "a patch that is applied in the container at each start; build it into the image instead"),
+    "build_args": ("lost", "for building the image; sparkiac pins images by digest"),
+    "builder_config": ("lost", "for building the image; sparkiac pins images by digest"),
+    "containers": ("lost", "an image for each machine; a deployment has one image"),
+    "layout": ("lost", "the parts of the model on each machine; a deployment is placed as a whole"),
+    "benchmark": ("unused", "settings of sparkrun's benchmark; no effect on the server"),
+    "builder": ("unused", "the tool that builds the image; no effect on the server"),
+    "scheduler": ("unused", "how sparkrun chooses machines; an inventory names them"),
+    "cluster_config": ("unused", "paths on sparkrun's machines; an inventory has its own"),
+    "runtime_cache": ("corrected", "each image, model and set of options has its own compile cache"),
+    "readiness": ("corrected", "a unit is ready when /health, the served names and a known answer are correct"),
+    "stop_after_post": ("unused", "ends sparkrun's hooks; the service keeps running"),
+    "runtime_version": ("unused", "a remark; the image determines the version"),
+    "sparkrun_version": ("unused", "a remark about sparkrun"),
+    "capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
+    "unsupported_capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
+}
+"""Blocks that do not affect the server's command: kind of the note and reason."""
+_ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; sparkiac reads the sizes from the model"
+_OPTION: Final = "an inventory cannot set this container option"
+_DEFAULTS: Final = {"gpus": "all", "network": "host"}
+_SETTINGS: Final = {each.docker.replace("-", "_"): each for each in KEYED}
+"""Key of `executor_config` → setting."""
+_DOCKER: Final = "docker"
+
+
+def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
+    """Return the launch with the settings of `executor` and `executor_config`; the defaults are sparkrun's."""
+    executor = file.text("executor")
+    if executor not in {None, _DOCKER}:
+        file.lost(file.line("executor"), f"executor: {executor}", "sparkiac starts containers with docker compose")
+    values = {key: _words(value) for key, value in file.mapping("executor_config").items() if value is not None}
+    stated: dict[Path, Tree] = {("container", "ipc"): "host"}
+    for key, words in values.items():
+        stated |= _stated(key, words)[0]
+        if not _is_understood(key, words):
+            kind, why = _option(key.replace("_", "-"), words)
+            line = file.line("executor_config", key)
+            file.add(Note(kind, line, f"executor_config: {summary(key, ' '.join(words))}", why))
+    return launch._replace(
+        entrypoint=split(" ".join(values.get("entrypoint", ()))),
+        gpus=True,
+        host_network=values.get("network", ["host"]) == ["host"],
+        settings=stated,
+        devices=tuple(values.get("devices", ())),
+    )
+
+
+def _words(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+
+
+def _stated(key: str, words: list[str]) -> tuple[dict[Path, Tree], list[Note]]:
+    return docker.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
+
+
+def _is_understood(key: str, words: list[str]) -> bool:
+    match key:
+        case "gpus" | "network":
+            return words == [_DEFAULTS[key]]
+        case _ if key in _SETTINGS:
+            return not _stated(key, words)[1]
+        case _:
+            return key in {"entrypoint", "restart_policy", "devices"}
+
+
+def _option(name: str, words: list[str]) -> tuple[str, str]:
+    """Return the kind and the reason of the note about an option of the container."""
+    if name == "user" and words[0] in docker.ROOT:
+        return "unused", "server images run as root anyway"
+    why = docker.REPLACED.get(name)
+    return ("lost", _OPTION) if why is None else ("corrected", why or "sparkiac's units set this themselves")
+
+
+def note_hooks(file: RecipeFile) -> bool:
+    """Note the hooks that sparkrun runs, and return whether they copy files into the containers."""
+    copies = False
+    for key, why in _HOOKS.items():
+        for line, each in file.entries(key):
+            copy = each.get("copy") if isinstance(each, dict) else None
+            file.lost(line, summary(key, each) if copy is None else f"{key}: copy {copy}", why)
+            copies |= copy is not None
+    return copies
+
+
+def description(file: RecipeFile) -> str | None:
+    """Read the description, also under `metadata`, and note what else is there."""
+    metadata = file.read("metadata")
+    values = dict(metadata) if isinstance(metadata, dict) else {}
+    found = file.text("description")
+    if found is None and not isinstance(values.get("description"), dict | tuple | None):
+        found = str(values.pop("description")).strip()
+    if values or (metadata is not None and not isinstance(metadata, dict)):
+        file.unused(file.line("metadata"), summary("metadata", values or metadata), _ESTIMATE)
+    return found
+
+
+def blocks(file: RecipeFile) -> None:
+    """Note the blocks other than the command."""
+    for key, (kind, why) in _BLOCKS.items():
+        for line, each in file.entries(key):
+            if each is not False:
+                file.add(Note(kind, line, summary(key, each), why))
+
+
+def distribution(file: RecipeFile, *, model: str | None, container: str | None, revision: str | None) -> str | None:
+    """Return the model's revision from the copy list, if the recipe has none, and note all other entries."""
+    key = "distribution_config"
+    found = revision
+    for kind, own in (("models", model), ("containers", container)):
+        block = file.mapping(key).get(kind)
+        entries = block.get("entries") if isinstance(block, dict) else None
+        for index, each in enumerate(entries if isinstance(entries, tuple) else ()):
+            values: Mapping[str, object] = each if isinstance(each, dict) else {"name": each}
+            if values.get("name") in {own, "{model}", "{container}"} and own is not None:
+                found = found or (str(values["revision"]) if values.get("revision") else None)
+            else:
+                why = f"one of the {kind} that sparkrun copies; sparkiac fetches only what a deployment names"
+                file.lost(file.line(key, kind, "entries", index), summary(kind, _copied(values)), why)
+        if isinstance(block, dict) and block.get("enabled") is False:
+            file.lost(file.line(key, kind), f"{kind}: enabled: false", "sparkiac always fetches what is missing")
+    for kind in file.mapping(key).keys() - {"models", "containers"}:
+        file.lost(file.line(key, kind), summary(kind, file.mapping(key)[kind]), "not understood")
+    return found
+
+
+def _copied(values: Mapping[str, object]) -> str:
+    revision = values.get("revision")
+    return f"{values.get('name')}@{revision}" if revision else str(values.get("name"))

@@ -1,0 +1,120 @@
+"""YAML of other tools → plain data with the line of each value.
+
+The reader of inventories refuses what parsers read in different ways; these files contain all of it, and the tools that
+they were written for read them. So here the last value of a repeated key counts, aliases and merge keys are followed,
+tags are ignored, and a word that YAML 1.1 and 1.2 read differently stays a text. Repeated keys and second documents
+give notes. Size, depth and number of values are limited, including those that aliases repeat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, NoReturn
+
+from sparkiac.foreign.launch import Note, Unreadable, check_characters, corrected, lost
+from sparkiac.report import Mark, Path
+from sparkiac.source import syntax
+from sparkiac.source.reader import ERRORS, EventReader
+from sparkiac.source.scalars import Ambiguous, resolve
+
+MAX_CHARACTERS: Final = 1 << 20
+MAX_DEPTH: Final = 40
+MAX_VALUES: Final = 50_000
+_MERGE: Final = "<<"
+
+
+class ForeignContent(NamedTuple):
+    """Content of a file of another tool: dict, tuple, str, int, float, bool, None."""
+
+    data: object
+    lines: dict[Path, int]
+    """Line of each value's key or list item."""
+    notes: tuple[Note, ...]
+
+    def line(self, *path: str | int) -> int:
+        """Return the line of the value at `path`, or of its nearest known ancestor."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+
+def read(text: str) -> ForeignContent:
+    """Read the first document of `text`. Raises Unreadable for a text that is not YAML or is too large."""
+    if len(text) > MAX_CHARACTERS:
+        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
+        raise Unreadable(message)
+    check_characters(text)
+    reader = _Lenient(text)
+    try:
+        data = reader.document()
+    except Unreadable:
+        raise
+    except ERRORS as error:
+        fault = syntax.fault(text, error)
+        raise Unreadable(fault.message, line=fault.mark.line, column=fault.mark.column) from None
+    lines = {path: mark.line for path, mark in (reader.values | reader.keys).items()}
+    return ForeignContent(data, lines, tuple(reader.notes))
+
+
+class _Lenient(EventReader):
+    """Accepts what other tools accept."""
+
+    max_depth = MAX_DEPTH
+    max_nodes = MAX_VALUES
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.notes: list[Note] = []
+        self._anchors: dict[str, tuple[object, int]] = {}
+
+    def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401, ARG002  PyYAML's events have no types
+        if event.style not in (None, ""):
+            return str(event.value)
+        try:
+            return resolve(event.value)
+        except Ambiguous:
+            return str(event.value)
+
+    def key(self, event: Any) -> str:  # noqa: ANN401
+        return str(event.value)
+
+    def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
+        here = (*path, key)
+        if key in items and key != _MERGE:
+            why = f"the key is already in line {self.keys[here].line}; the last value wins"
+            self.notes.append(corrected(mark.line, f"{key}:", why))
+            for known in (self.keys, self.values):
+                for each in [each for each in known if each[: len(here)] == here]:
+                    del known[each]
+        self.keys[here] = mark
+        value = self.node(here)
+        items[key] = {**_merged(value), **_merged(items.get(_MERGE))} if key == _MERGE else value
+
+    def finished(self, items: dict[str, object]) -> dict[str, object]:
+        merged = items.pop(_MERGE, {})
+        return merged | items if isinstance(merged, dict) else items
+
+    def anchored(self, name: str, value: object, size: int) -> None:
+        self._anchors[name] = (value, size)
+
+    def alias(self, event: Any) -> object:  # noqa: ANN401
+        if event.anchor not in self._anchors:
+            message = "this alias refers to an unknown anchor, or to a value that contains it"
+            raise Unreadable(message, line=event.start_mark.line + 1)
+        value, size = self._anchors[event.anchor]
+        self.count(event, size)
+        return value
+
+    def second(self, mark: Mark) -> None:
+        self.notes.append(lost(mark.line, "---", "a second document starts here; only the first is read"))
+
+    def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:  # noqa: ARG002  hints are for inventories
+        raise Unreadable(message, line=mark.line, column=mark.column)
+
+
+def _merged(value: object) -> dict[str, object]:
+    """Return the mappings of a merge key as one; the first one wins."""
+    joined: dict[str, object] = {}
+    for each in reversed(value if isinstance(value, tuple) else (value,)):
+        joined |= each if isinstance(each, dict) else {}
+    return joined
