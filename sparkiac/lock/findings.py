@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import catalog
 from sparkiac.lock.merge import SECTIONS
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import build_hint
-from sparkiac.rules.others.lck import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -107,7 +107,7 @@ def _shown(value: object) -> str:
 
 def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
     """Return the finding for a failed request, at the revision in the inventory if there is one."""
-    [slug] = [other.rule.slug for other in OTHERS if other.rule.code == code]
+    [slug] = [each.slug for group in catalog.code_pages() for each in group.findings if each.code == code]
     found = _finding((code, slug), pin, message, hint)
     return found._replace(loc=pin.revision_loc, origin=None) if code == _NO_REVISION and pin.revision_loc else found
 

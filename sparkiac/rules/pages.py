@@ -1,8 +1,8 @@
 """Pages: the meaning of each code, why it matters, and an inventory with and without the finding.
 
-A rule's page is the docstring of its module, or the body of its file of facts. `others` contains the pages of
-findings that are made outside the rules. An example "on one Spark" or "on two Sparks" continues the base inventory of
-this name.
+A rule's page is the docstring of its module, or the body of its file of facts. The pages of findings that are made
+outside the rules are in `catalog/findings`; no inventory may waive these. An example "on one Spark" or "on two Sparks"
+continues the base inventory of this name.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from sparkiac import rules
-from sparkiac.rules import others
+from sparkiac import catalog, rules
+from sparkiac.report import Severity
 from sparkiac.rules.rule import Rule
 
 BASES: Final = {
@@ -59,9 +59,20 @@ class Page(NamedTuple):
 @cache
 def pages() -> dict[str, Page]:
     """Return the page of every code that sparkiac can report, sorted by code."""
-    found = [read(check.rule, check.page()) for check in rules.checks()]
-    found += [read(*other) for other in others.OTHERS]
+    found = (*(read(check.rule, check.page()) for check in rules.checks()), *others())
     return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
+
+
+@cache
+def others() -> tuple[Page, ...]:
+    """Return the pages of the codes that no rule has."""
+    found = []
+    for group in catalog.code_pages():
+        for each in group.findings:
+            severity = Severity[each.severity.upper()]
+            rule = Rule(each.code, each.slug, severity, each.sources, "0.1.0", waivable=False, phase=group.phase)
+            found.append(read(rule, each.page))
+    return tuple(found)
 
 
 def read(rule: Rule, text: str) -> Page:
