@@ -62,7 +62,7 @@ class Fact(NamedTuple):
     """One known fact about a combination of model, image, release and options."""
 
     when: Mapping[str, Any]
-    """Condition on the deployment; see `conditions`."""
+    """Condition on the deployment; see `rules.evaluator`."""
     at: str
     """Setting that the finding points at: set.moe_backend, env.NAME, speculative, image …"""
     message: str

@@ -50,7 +50,7 @@ from typing import Any, Final
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.readings import count
+from sparkiac.rules.deployments import count
 from sparkiac.rules.rule import Hit, hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 

@@ -21,10 +21,8 @@ from sparkiac.catalog.evidence import (
 )
 from sparkiac.plan import build
 from sparkiac.report import Severity
-from sparkiac.rules import evaluator
-from sparkiac.rules.conditions import holds
-from sparkiac.rules.evaluator import applies
-from sparkiac.rules.examined import Examined
+from sparkiac.rules import Examined, evaluator
+from sparkiac.rules.evaluator import applies, holds
 from sparkiac.rules.subject import NAMES, NETWORK, Subject
 from tests.conftest import generator
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
