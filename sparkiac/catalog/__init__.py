@@ -19,7 +19,6 @@ from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.references import DOCKER_HUB, full
 from sparkiac.model.tables import (
-    CodePages,
     DrafterPair,
     DrafterTable,
     Drivers,
@@ -148,12 +147,6 @@ def unwritten() -> tuple[UnwrittenKeys, ...]:
 def profiles() -> Profiles:
     """Return the profiles of rules."""
     return _shipped("profiles.yaml", Profiles)
-
-
-@cache
-def code_pages() -> tuple[CodePages, ...]:
-    """Return the pages of the codes that no rule has: faults in YAML, values and names, of hosts and of the lock."""
-    return tuple(_shipped(f"findings/{name}.yaml", CodePages) for name in _names("findings"))
 
 
 def recipe_names() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import catalog
+from sparkiac.catalog.evidence import code_pages
 from sparkiac.lock.merge import SECTIONS
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import build_hint
@@ -107,7 +107,7 @@ def _shown(value: object) -> str:
 
 def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
     """Return the finding for a failed request, at the revision in the inventory if there is one."""
-    [slug] = [each.slug for group in catalog.code_pages() for each in group.findings if each.code == code]
+    [slug] = [page.name.partition("_")[2] for page in code_pages() if page.name.startswith(code.lower())]
     found = _finding((code, slug), pin, message, hint)
     return found._replace(loc=pin.revision_loc, origin=None) if code == _NO_REVISION and pin.revision_loc else found
 

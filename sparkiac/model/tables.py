@@ -1,10 +1,10 @@
-"""Tables of the catalog: drafters, driver series, profiles and pages of findings, and keys that targets do not get."""
+"""Tables of the catalog: drafters, driver series, profiles of rules, and keys that targets do not get."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from sparkiac.model.base import Code, ImageReference, Line, Model, Name, ShortText, Version, Word
+from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version, Word
 from sparkiac.model.speculative import Drafter, Tokens
 from sparkiac.report import Severity
 
@@ -82,30 +82,6 @@ class Profiles(Model):
     def floors(self) -> dict[str, Severity]:
         """The lowest severity of each profile, smallest profile first."""
         return {name: Severity[profile.severity.upper()] for name, profile in self.profiles.items()}
-
-
-class CodePage(Model):
-    """A code that no rule has, and its page."""
-
-    code: Code
-    """Code of the finding."""
-    slug: Name
-    """Its name in words."""
-    severity: Literal["error", "warning", "info"] = "error"
-    """Highest severity that it can have."""
-    sources: tuple[Line, ...] = ()
-    """Sources of the page."""
-    page: str
-    """Page in Markdown, in the form of a rule's."""
-
-
-class CodePages(Model):
-    """A file of findings/."""
-
-    phase: Literal["generate", "preflight", "lock"]
-    """When these codes are reported."""
-    findings: tuple[CodePage, ...]
-    """Codes in the order of their numbers."""
 
 
 class UnwrittenKeys(Model):

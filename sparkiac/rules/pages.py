@@ -11,9 +11,11 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from sparkiac import catalog, rules
+from sparkiac import rules
+from sparkiac.catalog import evidence
+from sparkiac.catalog.evidence import CodePage
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Rule, rule
 
 BASES: Final = {
     "one Spark": """\
@@ -66,13 +68,12 @@ def pages() -> dict[str, Page]:
 @cache
 def others() -> tuple[Page, ...]:
     """Return the pages of the codes that no rule has."""
-    found = []
-    for group in catalog.code_pages():
-        for each in group.findings:
-            severity = Severity[each.severity.upper()]
-            rule = Rule(each.code, each.slug, severity, each.sources, "0.1.0", waivable=False, phase=group.phase)
-            found.append(read(rule, each.page))
-    return tuple(found)
+    return tuple(map(_other, evidence.code_pages()))
+
+
+def _other(found: CodePage) -> Page:
+    severity = Severity[found.severity.upper()]
+    return read(rule(found.name, severity, *found.sources, waivable=False, phase=found.phase), found.page())
 
 
 def read(rule: Rule, text: str) -> Page:

@@ -49,10 +49,17 @@ class Hit(NamedTuple):
     """Whether the key is at fault, not its value."""
 
 
-def rule(module: str, severity: Severity, *sources: str, waivable: bool = True, profile: str = "") -> Rule:
-    """Return the rule of a module, whose name is `<code>_<slug>`."""
-    code, _, slug = module.rpartition(".")[2].partition("_")
-    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile)
+def rule(
+    name: str,
+    severity: Severity,
+    *sources: str,
+    waivable: bool = True,
+    profile: str = "",
+    phase: str = "generate",
+) -> Rule:
+    """Return the rule of a module or page, whose name is `<code>_<slug>`."""
+    code, _, slug = name.rpartition(".")[2].partition("_")
+    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile, phase)
 
 
 def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
