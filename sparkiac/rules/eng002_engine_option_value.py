@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.engines import values
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
@@ -57,7 +56,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find values of the wrong type, or outside the choices of the option."""
     for server in serverrelease.servers(plan):
         for name, value in server.container.server.options.items():
-            hints = [values.problem(option, value) for option in server.takes(name)]
+            hints = [option.problem(value) for option in server.takes(name)]
             if hints and all(hints):
                 yield _hit(server, name, value, hints[-1] or "")
 
@@ -82,7 +81,7 @@ def _severity(server: ServerRelease, name: str, value: object) -> Severity | Non
 
 
 def _read_in_part(server: ServerRelease, name: str, value: object) -> bool:
-    return server.table.leading and any(values.begins(option, value) for option in server.takes(name))
+    return server.table.leading and any(option.begins(value) for option in server.takes(name))
 
 
 def _elsewhere(server: ServerRelease, name: str, value: object) -> str:
@@ -90,7 +89,7 @@ def _elsewhere(server: ServerRelease, name: str, value: object) -> str:
 
     def takes(release: str) -> bool:
         option = server.table.option(name, release)
-        return option is not None and values.problem(option, value) is None
+        return option is not None and option.problem(value) is None
 
     return server.elsewhere(takes) if any(takes(release) for release in server.table.releases) else ""
 

@@ -17,6 +17,7 @@ from sparkiac.engines.tables import OptionTable
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import image
+from sparkiac.rules.rule import Hit, hit
 
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
@@ -45,6 +46,10 @@ class ServerRelease(NamedTuple):
         where = self.table.where(holds)
         many = " to " in where or ", " in where
         return f": {where} {'have' if many else 'has'} it" if where else ": no known release has it"
+
+    def hit(self, key: tuple[str, ...], message: str, hint: str) -> Hit:
+        """Return a hit at a setting; a warning if the release is not certain."""
+        return hit(self.host, self.container, key, message, hint, self.severity)
 
     @property
     def severity(self) -> Severity | None:
