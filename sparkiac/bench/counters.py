@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.bench import formulas
-from sparkiac.catalog import metrics
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def read(endpoint: ApiEndpoint) -> Counters | None:
 def parse(page: str, engine: str | None) -> Counters | None:
     """Read a metrics page with the metric names of an engine; if unknown, of the first engine that matches."""
     sums, places = dict[str, float](), dict[int, float]()
-    for name, labels, value in metrics.samples(page):
+    for name, labels, value in engines.samples(page):
         sums[name] = sums.get(name, 0.0) + value
         if name == _PER_POSITION and (found := _POSITION.search(labels)):
             places[int(found[1])] = places.get(int(found[1]), 0.0) + value
