@@ -1,4 +1,4 @@
-"""The hosts and deployments that rules look at, and what several rules read of a deployment."""
+"""The hosts, links and deployments that rules look at, and what several rules read of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan import Container, FabricLink, HostPlan, Plan
 from sparkiac.plan.parts import Proof
+from sparkiac.report import Path
 
 _DOCKER_HUB: Final = "docker.io/"
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
@@ -29,6 +30,23 @@ def views(plan: Plan) -> Iterator[HostPlan]:
 def in_turn(host: HostPlan) -> str:
     """Return the turn of a view of a host, to follow its name in a sentence; empty for a host without turns."""
     return f" in the turn {host.turn}" if host.turn else ""
+
+
+def links(plan: Plan) -> Iterator[tuple[HostPlan, FabricLink, Path]]:
+    """Return every high-speed link with its host and its path in the inventory."""
+    for host in plan.hosts:
+        for index, link in enumerate(host.links):
+            yield host, link, ("hosts", host.name, "fabric", "links", index)
+
+
+def link_addresses(host: HostPlan) -> set[str]:
+    """Return the addresses of a host on its links."""
+    return {link.address.partition("/")[0] for link in host.links}
+
+
+def no_route(obstacle: str | None) -> str:
+    """Return why one host cannot reach a server of another."""
+    return "only that host can reach it" if obstacle == "loopback" else "the two hosts share no fabric"
 
 
 def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sparkiac.plan import Container, HostPlan
-from sparkiac.report import Edit, Path, Severity
+from sparkiac.report import REMOVE, Edit, Path, Severity
 
 Floors = Mapping[str, Severity]
 """Profile → lowest severity that it shows; the smallest profile is first."""
@@ -97,6 +97,11 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     entry = container.path if container.kind == "service" else (*container.path, host.name)
     path, leaf = (*container.path, *key), (*entry, *key)
     return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)
+
+
+def removable(host: HostPlan, container: Container, key: tuple[str, ...], message: str, hint: str) -> Hit:
+    """Return a hit at a setting of a container whose fix removes the setting."""
+    return hit(host, container, key, message, hint, fix=(Edit((*container.path, *key), REMOVE),))
 
 
 def every_severity(codes: Iterable[str]) -> Hidden:

@@ -19,6 +19,12 @@ from sparkiac.report import Severity
 from sparkiac.rules.deployments import image
 from sparkiac.rules.rule import Hit, hit
 
+SOURCES: Final = (
+    "SGLang's released wheels: server_args.py",
+    "llama.cpp's sources: common/arg.cpp",
+    "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
+    "github.com/AEON-7/vllm-dflash: README.md",
+)
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
 
