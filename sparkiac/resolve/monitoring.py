@@ -148,6 +148,6 @@ def _external(document: Document, written: Monitoring) -> Iterator[Finding]:
 
 
 def _error(code: tuple[str, str], message: str, document: Document, path: Path, hint: str) -> Finding:
-    here = (*BASE, *path)
+    here = (BASE, *path)
     place = document.at_value(here) if path[-1] == "name" else document.at_key(here)
     return error(code, message, place, hint)
