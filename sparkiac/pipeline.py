@@ -12,7 +12,7 @@ from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
 from sparkiac.report import Finding, Report, Severity
 from sparkiac.resolve import check_names, fabric, resolve, sources
-from sparkiac.rules import profiles
+from sparkiac.rules.rule import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sparkiac.render.kubernetes import Rendering
     from sparkiac.report.artifact import Artifact
     from sparkiac.resolve import Resolved
-    from sparkiac.rules.profiles import Hidden
+    from sparkiac.rules.rule import Hidden
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -286,7 +286,7 @@ def render_kubernetes(plan: Plan) -> Rendering:
 
 def _outside_default() -> Hidden:
     known = catalog.profiles()
-    return profiles.hidden((check.rule for check in rules.checks()), known.floors, known.default)
+    return hidden((check.rule for check in rules.checks()), known.floors, known.default)
 
 
 def _example(inventory: InputFile, lock: InputFile) -> Finding:

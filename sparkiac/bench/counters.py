@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from sparkiac import engines
 from sparkiac.bench import client
 from sparkiac.bench.client import ApiEndpoint
-from sparkiac.catalog import metrics
 from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
 
 _POSITION: Final = re.compile(r'position="(\d+)"')
@@ -70,7 +69,7 @@ def read(endpoint: ApiEndpoint) -> Counters | None:
 def parse(page: str, engine: str | None) -> Counters | None:
     """Read a metrics page with the metric names of an engine; if unknown, of the first engine that matches."""
     sums, places = dict[str, float](), dict[int, float]()
-    for name, labels, value in metrics.samples(page):
+    for name, labels, value in engines.samples(page):
         sums[name] = sums.get(name, 0.0) + value
         if name == _PER_POSITION and (found := _POSITION.search(labels)):
             places[int(found[1])] = places.get(int(found[1]), 0.0) + value

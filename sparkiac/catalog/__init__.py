@@ -16,9 +16,10 @@ from sparkiac.model import references
 from sparkiac.model.build import CatalogBuild
 from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
 from sparkiac.model.images import ImageFamily
-from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
+from sparkiac.model.services import ServiceKind
 from sparkiac.model.tables import (
+    AlertGroup,
     DrafterPair,
     DrafterTable,
     Drivers,
@@ -34,7 +35,6 @@ from sparkiac.source import Source, load
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.model.alerts import AlertGroup
     from sparkiac.model.platform import Gpu
     from sparkiac.model.symptoms import Symptom
     from sparkiac.model.tables import GroupSetting, SparkrunRuntime
@@ -218,8 +218,6 @@ def symptoms() -> tuple[Symptom, ...]:
 @cache
 def alert_groups() -> Mapping[str, AlertGroup]:
     """Return the groups of alerts, by name."""
-    from sparkiac.model.alerts import AlertGroup  # noqa: PLC0415  only an inventory with Prometheus needs them
-
     return {name: _shipped(f"alerts/{name}.yaml", AlertGroup) for name in _names("alerts")}
 
 

@@ -1,8 +1,9 @@
 """Facts: what is known to fail, to give wrong answers or to be slow, with its scope and its evidence.
 
 A file of `facts/` is one rule. Its front matter (YAML) lists the facts, and its body (Markdown) is the rule's page.
-docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written. Facts are
-read from `facts/index.json`, which `tools/docs/facts.py` writes from the files, because JSON is read much faster.
+docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written. A file of
+`findings/` is the page of a code that no rule has, in the same form. Front matter is read from an `index.json` in each
+folder, which `tools/docs/facts.py` writes from the files, because JSON is read much faster.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.report import Severity
 
-_ROOT: Final = Path(__file__).parent / "facts"
+_ROOT: Final = Path(__file__).parent
+_FACTS: Final = "facts"
+_FINDINGS: Final = "findings"
+FOLDERS: Final = (_FACTS, _FINDINGS)
 _FENCE: Final = "---\n"
 
 PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
@@ -62,7 +66,7 @@ class Fact(NamedTuple):
     """One known fact about a combination of model, image, release and options."""
 
     when: Mapping[str, Any]
-    """Condition on the deployment; see `conditions`."""
+    """Condition on the deployment; see `rules.evaluator`."""
     at: str
     """Setting that the finding points at: set.moe_backend, env.NAME, speculative, image …"""
     message: str
@@ -124,13 +128,13 @@ class FactSheet(NamedTuple):
 
     def page(self) -> str:
         """Read the page of the rule, as Markdown."""
-        return split((_ROOT / f"{self.name}.md").read_text("utf-8"))[1]
+        return _page(_FACTS, self.name)
 
 
 @cache
 def sheets() -> tuple[FactSheet, ...]:
     """Return all facts, sorted by code."""
-    return tuple(sheet(name, raw) for name, raw in json.loads((_ROOT / "index.json").read_bytes()).items())
+    return tuple(sheet(name, raw) for name, raw in _index(_FACTS).items())
 
 
 def sheet(name: str, raw: dict[str, Any]) -> FactSheet:
@@ -139,10 +143,41 @@ def sheet(name: str, raw: dict[str, Any]) -> FactSheet:
     return FactSheet(name, facts=facts, **{key: value for key, value in raw.items() if key != "facts"})
 
 
+class CodePage(NamedTuple):
+    """The page of a code that no rule has: of faults in YAML, values and names, of hosts and of the lock."""
+
+    name: str
+    """Name of the file, `<code>_<slug>`."""
+    phase: str
+    """When it is reported: `generate`, `preflight` or `lock`."""
+    severity: str = "error"
+    """Highest severity that it can have."""
+    sources: tuple[str, ...] = ()
+
+    def page(self) -> str:
+        """Read the page, as Markdown."""
+        return _page(_FINDINGS, self.name)
+
+
+@cache
+def code_pages() -> tuple[CodePage, ...]:
+    """Return the pages of all codes that no rule has, sorted by code."""
+    return tuple(CodePage(name, **raw) for name, raw in _index(_FINDINGS).items())
+
+
 def split(text: str) -> tuple[str, str]:
     """Split the text of a file into its front matter and its page."""
     _, matter, page = text.split(_FENCE, 2)
     return matter, page.strip()
+
+
+def _index(folder: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads((_ROOT / folder / "index.json").read_bytes())
+    return found
+
+
+def _page(folder: str, name: str) -> str:
+    return split((_ROOT / folder / f"{name}.md").read_text("utf-8"))[1]
 
 
 def _fact(raw: dict[str, Any]) -> Fact:

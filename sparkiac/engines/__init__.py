@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import pkgutil
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -11,8 +14,10 @@ from sparkiac.catalog import interfaces
 from sparkiac.engines import records
 from sparkiac.engines.engine import Engine, Groups, Member, Metric, Part, Request, Start
 from sparkiac.engines.tables import Option
+from sparkiac.model.base import MOST_BYTES
 
 __all__ = ["Engine", "Groups", "Member", "Metric", "Option", "Part", "Request", "Start", "executor", "named"]
+_LINE: Final = re.compile(r"^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 _NONE: Final = Engine(
     name="",
     title="",
@@ -69,6 +74,14 @@ def metric_names(*wanted: str) -> tuple[str, ...]:
     """Return the names of these quantities in all engines, sorted."""
     found = {metric.name for each in every() for name, metric in each.quantities.items() if name in wanted}
     return tuple(sorted(found))
+
+
+def samples(page: str) -> Iterator[tuple[str, str, float]]:
+    """Yield name, labels and value of each series of a metrics page, without values that no metric can reach or NaN."""
+    for name, labels, text in _LINE.findall(page):
+        with suppress(ValueError):
+            if abs(value := float(text)) <= MOST_BYTES:
+                yield name, labels, value
 
 
 def _has(metric: Metric, release: str) -> bool:

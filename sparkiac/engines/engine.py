@@ -122,6 +122,19 @@ class Metric(NamedTuple):
     """Whether a request counts only when it ends, so that the counter does not change while requests run."""
 
 
+class Refusal(NamedTuple):
+    """A backend that some releases refuse."""
+
+    backend: str
+    phases: tuple[str, ...]
+    """Phases in which the backend is refused."""
+    first: str
+    last: str
+    wants: str
+    kv_cache: str | None = None
+    """KV cache dtype with which the backend is refused; None means every dtype."""
+
+
 class Engine(NamedTuple):
     """A serving engine: how it starts, what it answers, and by what others know it."""
 
@@ -186,6 +199,12 @@ class Engine(NamedTuple):
     """Options without which it refuses requests with tools; each but the last needs the last."""
     backends: tuple[str, ...] = ()
     """Options that choose kernels, which a search for better options tries."""
+    refused: Callable[[Mapping[str, object], OptionTable, str], Mapping[str, Refusal]] = lambda *_: {}
+    """Return the options whose attention backend a release refuses on GPUs of compute capability 12."""
+    plain_v_cache: frozenset[str] = frozenset()
+    """Values of `cache_type_v` with which it runs without flash attention; empty if it does not depend on it."""
+    tensor_sizes: tuple[str, ...] = ()
+    """Options for the number of GPUs among which it divides the heads of a model; others accept every number."""
     batches: tuple[str, ...] = ()
     """Options for the size of a batch, which a search for better options tries."""
 

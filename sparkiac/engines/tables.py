@@ -1,8 +1,9 @@
-"""Options that each release of an engine accepts, from one file for each engine, which tools/engine_options writes.
+"""Options that each release of an engine accepts, and their values.
 
-Each property of an option has a range of releases: `0.5.1..0.5.4` includes both ends, and `0.5.9..` extends to the
-newest release that was read. `kind` is one of `Kind`; `pair` is a switch that also has a `--no-` form, `commas` a text
-with several of the choices, and `removed` an option that only stops the server.
+There is one file for each engine, which tools/engine_options writes. Each property of an option has a range of
+releases: `0.5.1..0.5.4` includes both ends, and `0.5.9..` extends to the newest release that was read. `kind` is one
+of `Kind`; `pair` is a switch that also has a `--no-` form, `commas` a text with several of the choices, and `removed`
+an option that only stops the server.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from sparkiac import catalog
-from sparkiac.report.hints import ranges
+from sparkiac.report.hints import nearest, ranges
 
-_NUMBERS: Final = re.compile(r"\d+")
+_DIGITS: Final = re.compile(r"\d+")
 _PART: Final = re.compile(r"(rc|post)(\d+)")
 _REMOVED: Final = "removed"
 
@@ -23,6 +24,25 @@ _REMOVED: Final = "removed"
 Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
 """`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
 none."""
+_INTEGER: Final = re.compile(r"\s*[-+]?\d+\s*")
+_NUMBER: Final = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_FORMS: Final[Mapping[Kind, re.Pattern[str]]] = {
+    "integer": _INTEGER,
+    "size": re.compile(rf"{_INTEGER.pattern}|\s*(\d+(Ki|Mi|Gi|Ti)|\d+(\.\d+)?[kMGT])\s*"),
+    "number": _NUMBER,
+}
+_WANTED: Final[Mapping[Kind, str]] = {
+    "integer": "a whole number",
+    "size": "a whole number, or one with a letter such as 8k",
+    "number": "a number",
+    "text": "a text",
+    "commas": "a text with commas",
+    "optional": "a text",
+    "switch": "true or false",
+    "json": "a mapping",
+    "words": "a list",
+    "many": "a list",
+}
 
 
 class Option(NamedTuple):
@@ -35,6 +55,30 @@ class Option(NamedTuple):
     """Flag or environment variable, if it is not `--` and the name with hyphens."""
     negated: bool = False
     """Whether a switch has a `--no-` form; if it has none, false omits the switch."""
+
+    def problem(self, value: object) -> str | None:
+        """Return what to write instead of a value that the server does not accept; None if it accepts the value."""
+        if not self._fits(value):
+            return f"write {_WANTED[self.kind]}" + (f": {', '.join(self.choices)}" if self.choices else "")
+        words = tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
+        if self.kind == "commas":
+            words = tuple(part for word in words for part in word.split(","))
+        unknown = next((word for word in words if word not in self.choices), None) if self.choices else None
+        return None if unknown is None else nearest(unknown, self.choices)
+
+    def _fits(self, value: object) -> bool:
+        only = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+        if isinstance(only, bool) or self.kind == "switch":
+            return isinstance(only, bool) and self.kind in {"switch", "optional", "many"}
+        if isinstance(only, tuple):
+            return self.kind in {"words", "many"}
+        form = _FORMS.get(self.kind)
+        return form.fullmatch(str(only)) is not None if form else not (isinstance(only, dict) and self.choices)
+
+    def begins(self, value: object) -> bool:
+        """Return whether a text begins with a number that it accepts: some servers ignore the rest."""
+        number = self.kind in {"integer", "number"} and not isinstance(value, bool)
+        return number and _NUMBER.match(str(value)) is not None
 
 
 def known(*, reversible: str = "", **names: str) -> dict[str, Option]:
@@ -156,5 +200,5 @@ def _name(spelling: str) -> str:
 def _order(release: str) -> tuple[tuple[int, ...], int]:
     """Return a sort key for a release: candidates sort below their release, post-releases above it."""
     part = _PART.search(release)
-    numbers = tuple(map(int, _NUMBERS.findall(_PART.sub("", release))))
+    numbers = tuple(map(int, _DIGITS.findall(_PART.sub("", release))))
     return numbers, 0 if part is None else int(part[2]) + 1 if part[1] == "post" else int(part[2]) - 1000

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from sparkiac.fix.edits import edited
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.report import Finding, Report, Severity
-from sparkiac.rules.profiles import Hidden
+from sparkiac.rules.rule import Hidden
 
 _MAX_FIXES: Final = 500
 """Maximum number of fixes in one run, so that it always ends."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.interfaces import Interface, OptionSpec
 from sparkiac.engines.vllm_check import words as of_vllm
-from sparkiac.engines.vllm_check.fault import Fault
+from sparkiac.engines.vllm_check.words import Fault
 from sparkiac.foreign import values
 from sparkiac.foreign.launch import CommandLine, Note, OptionValue, corrected, lost
 from sparkiac.model import forms

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from sparkiac.foreign.launch import Note, Unreadable, check_characters, corrected, lost
 from sparkiac.report import Mark, Path
-from sparkiac.source import syntax
 from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
+from sparkiac.source.text import syntax_fault
 
 MAX_CHARACTERS: Final = 1 << 20
 MAX_DEPTH: Final = 40
@@ -50,7 +50,7 @@ def read(text: str) -> ForeignContent:
     except Unreadable:
         raise
     except ERRORS as error:
-        fault = syntax.fault(text, error)
+        fault = syntax_fault(text, error)
         raise Unreadable(fault.message, line=fault.mark.line, column=fault.mark.column) from None
     lines = {path: mark.line for path, mark in (reader.values | reader.keys).items()}
     return ForeignContent(data, lines, tuple(reader.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from sparkiac.catalog.evidence import code_pages
 from sparkiac.catalog.interfaces import Captured
 from sparkiac.lock.comparison import PinDifference
 from sparkiac.lock.merge import SECTIONS, PinRequest, UnusedPin
@@ -13,7 +14,6 @@ from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import build_hint
-from sparkiac.rules.others.lck import OTHERS
 from sparkiac.source.document import Document
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
@@ -105,7 +105,7 @@ def _shown(value: object) -> str:
 
 def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
     """Return the finding for a failed request, at the revision in the inventory if there is one."""
-    [slug] = [other.rule.slug for other in OTHERS if other.rule.code == code]
+    [slug] = [page.name.partition("_")[2] for page in code_pages() if page.name.startswith(code.lower())]
     found = _finding((code, slug), pin, message, hint)
     return found._replace(loc=pin.revision_loc, origin=None) if code == _NO_REVISION and pin.revision_loc else found
 

@@ -1,8 +1,7 @@
 """Services: containers, programs and configuration files other than deployments, with one class per set of fields.
 
-`kind` selects the class. The defaults of a kind (ports, health check, environment) are in the catalog, see
-sparkiac/model/kinds.py. A new kind with the fields of an existing class needs a file there and its name in the
-Literal here.
+`kind` selects the class. The defaults of a kind (ports, health check, environment) are in the catalog, as a
+`ServiceKind`. A new kind with the fields of an existing class needs a file there and its name in the Literal here.
 """
 
 from collections.abc import Mapping
@@ -168,3 +167,44 @@ Service = Annotated[
     ContainerService | OllamaService | OpenWebuiService | HermesAgentService | OpenClawService,
     Field(discriminator="kind"),
 ]
+
+
+class ServiceKind(Model):
+    """Defaults of one kind of service. There is an image only if a source names one."""
+
+    title: ShortText
+    """Title, in one line."""
+    sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
+    """Sources of these facts."""
+    api: Literal["openai", "ollama"] | None = None
+    """API that other services can use; omitted if it has none."""
+    served_names: tuple[ServedName, ...] = ()
+    """Model names that it always serves."""
+    image: ImageReference | None = None
+    """Image with a tag, which the lock pins."""
+    memory_gib: Gib | None = None
+    """Memory that it is planned with until a measured value is set."""
+    user: Line | None = None
+    """User in the container, as uid:gid; default is that of the image."""
+    port: Port | None = None
+    """Port on the host."""
+    container_port: Port | None = None
+    """Port inside the container."""
+    health: UrlPath | None = None
+    """HTTP path that returns 200 when the service is healthy."""
+    healthcheck: tuple[Line, ...] | None = None
+    """Health check command in the container, if the image has no HTTP client; empty if no check is possible."""
+    gpu: bool | None = None
+    """Whether the container gets the GPU."""
+    env: dict[VariableName, Line | int] | None = None
+    """Environment variables."""
+    data: AbsolutePath | None = None
+    """Directory in the container whose content must survive a restart."""
+    read_only: bool | None = None
+    """Whether the root file system of the container is read-only."""
+    timeouts: Timeouts | None = None
+    """Timeouts of the unit."""
+    notes: tuple[ShortText, ...] = ()
+    """Notes to read before use."""
+    not_verified: tuple[ShortText, ...] = ()
+    """Claims that only a test on real hardware can verify."""

@@ -1,6 +1,7 @@
 """The plan: everything that will run, fully resolved and immutable. Later stages make no decisions."""
 
 from sparkiac.model.facts import ModelFacts
+from sparkiac.model.inventory import FabricLink
 from sparkiac.plan.build import build
 from sparkiac.plan.container import Container
 from sparkiac.plan.image import Image, PlannedBuild
@@ -11,6 +12,7 @@ __all__ = [
     "BindMount",
     "Container",
     "Export",
+    "FabricLink",
     "FetchedFile",
     "Health",
     "HostPlan",

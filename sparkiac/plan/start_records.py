@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.catalog import metrics
+from sparkiac import engines
 from sparkiac.engines.records import vllm
 from sparkiac.memory.values import not_negative
 from sparkiac.model.base import MOST_BYTES
@@ -49,7 +49,7 @@ def from_log(subject: StartSubject, found: Startup, *, link: str) -> StartRecord
 def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
     """Return the record of a vLLM metrics page."""
     sums = dict[str, float]()
-    for name, _, value in metrics.samples(page):
+    for name, _, value in engines.samples(page):
         sums[name] = sums.get(name, 0.0) + value
     cache = cache_labels(page) or {}
     drafted, accepted = (sums.get(vllm.QUANTITIES[each].name) for each in ("draft_tokens", "accepted_tokens"))
@@ -66,7 +66,7 @@ def from_metrics(subject: StartSubject, page: str, *, link: str) -> StartRecord:
 
 def cache_labels(page: str) -> dict[str, str] | None:
     """Return the facts about the KV cache of a vLLM metrics page; None for any other text."""
-    found = (labels for name, labels, _ in metrics.samples(page) if name == vllm.QUANTITIES["cache_config"].name)
+    found = (labels for name, labels, _ in engines.samples(page) if name == vllm.QUANTITIES["cache_config"].name)
     return next((dict(LABEL.findall(labels)) for labels in found), None)
 
 

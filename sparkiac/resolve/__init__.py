@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.model import resolved
 from sparkiac.resolve import (
-    alerting,
     builds,
     fragments,
     monitoring,
@@ -21,7 +20,6 @@ from sparkiac.resolve import (
     required,
     services,
     stacks,
-    turns,
     uses,
 )
 from sparkiac.resolve.leaves import Leaves, merge, nest
@@ -72,7 +70,7 @@ def resolve(
     findings = check_names(inventory, library)
     if findings:
         return findings, None
-    findings = tuple(alerting.check(inventory))
+    findings = tuple(monitoring.check_parts(inventory))
     if findings:
         return findings, None
     leaves = merged_layers(inventory, library)
@@ -105,7 +103,7 @@ def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tup
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
     document = inventory.document
     found = (*references.check(document, library), *fragments.check(document, library))
-    return (*found, *uses.check(document), *turns.check(document))
+    return (*found, *uses.check(document), *uses.check_turns(document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

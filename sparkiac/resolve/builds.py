@@ -44,7 +44,10 @@ def resolve(inventory: Source[Inventory], leaves: Leaves) -> Leaves:
 
 def stack(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
     """Return the layers of a build, lowest first."""
-    return constant(_DEFAULTS, layer="build default"), _catalogued(name), _own(inventory, name)
+    known = catalog.build(name)
+    below = of_entry(known.document, layer=f"build {name}", keys=_KEYS) if known else {}
+    own = from_document(inventory.document, ("builds", name), layer="inventory", keys=_KEYS)
+    return constant(_DEFAULTS, layer="build default"), below, own
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
@@ -75,15 +78,6 @@ def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, 
 
 def _known(name: str) -> Source[CatalogBuild] | None:
     return catalog.build(name) if re.fullmatch(forms.NAME, name) else None
-
-
-def _catalogued(name: str) -> Leaves:
-    known = catalog.build(name)
-    return of_entry(known.document, layer=f"build {name}", keys=_KEYS) if known else {}
-
-
-def _own(inventory: Source[Inventory], name: str) -> Leaves:
-    return from_document(inventory.document, ("builds", name), layer="inventory", keys=_KEYS)
 
 
 def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sparkiac.report import Origin, Path
 from sparkiac.resolve import Resolved, stacks
-from sparkiac.source import former
+from sparkiac.source.gate import present_name
 
 
 class Explained(NamedTuple):
@@ -24,7 +24,7 @@ def explain(resolved: Resolved, requested: str) -> tuple[Explained, ...]:
     A deployment's path may leave its host out: deployments.chat.set.max_model_len.
     """
     *base, key = requested.split(".")
-    requested = ".".join((*base, former.present(tuple(base), key)))
+    requested = ".".join((*base, present_name(tuple(base), key)))
     found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
     for path in resolved.leaves:
         if any(_within(each, requested) for each in (_dotted(path), _short(path))):

@@ -78,28 +78,16 @@ def layer(host: Host, members: Sequence[Links], executor: str, *, nccl: bool = T
     }
 
 
-def _interface(host: Host) -> str:
-    return links_of(host)[0].interface
-
-
 def link_address(host: Host | ResolvedHost) -> str:
     """Return the address of a host's first link. The host must have one."""
     return str(ip_interface(links_of(host)[0].address).ip)
 
 
-def _address(host: Host) -> str:
-    return host.address
-
-
-def _devices(host: Host) -> str:
-    return ",".join(devices(links_of(host)))
-
-
 _VALUES: Final[dict[str, Callable[[Host], str]]] = {
     "link address": link_address,
-    "host address": _address,
-    "interface": _interface,
-    "devices": _devices,
+    "host address": lambda host: host.address,
+    "interface": lambda host: links_of(host)[0].interface,
+    "devices": lambda host: ",".join(devices(links_of(host))),
 }
 
 

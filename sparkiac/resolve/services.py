@@ -11,13 +11,13 @@ from typing import Any, Final
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.services import (
     ContainerService,
     HermesAgentService,
     OllamaService,
     OpenClawService,
     OpenWebuiService,
+    ServiceKind,
 )
 from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest

@@ -10,19 +10,43 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Set as AbstractSet
+from functools import cache, cached_property, partial
 from types import ModuleType
 from typing import Final, NamedTuple
 
 from sparkiac.catalog.evidence import FactSheet, sheets
 from sparkiac.plan import Plan
-from sparkiac.report import Finding, Loc, Mark, Origin, Severity
+from sparkiac.report import REMOVE, Edit, Finding, Loc, Mark, Origin, Path, Severity
 from sparkiac.resolve import Resolved
-from sparkiac.rules import evaluator, fixes, waivers
-from sparkiac.rules.examined import Examined
+from sparkiac.rules import evaluator, release, waivers
+from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.subject import Subject
 
 _LAYER_OF_USER: Final = "inventory"
+
+
+class Examined:
+    """A plan that rules are run over. What several rules read is computed once, when the first of them reads it."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Examine a plan."""
+        self.plan = plan
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The deployments that facts are about; for a group, only its leader."""
+        return tuple(
+            Subject(host, container)
+            for host, container in self.plan.containers
+            if container.server.engine is not None and container.server.leads
+        )
+
+    @cached_property
+    def faults(self) -> tuple[ServerFault, ...]:
+        """The faults in the options of vLLM deployments."""
+        return tuple(release.faults(self.plan))
 
 
 class Check(NamedTuple):
@@ -89,7 +113,7 @@ def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Fi
     for hit in hits:
         loc, origin = _place(hit, resolved)
         severity = hit.severity or rule.severity
-        sources, fix = "; ".join(hit.sources or rule.sources), fixes.offered(hit, resolved)
+        sources, fix = "; ".join(hit.sources or rule.sources), _offered(hit, resolved)
         yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
 
 
@@ -113,6 +137,26 @@ def _written(hit: Hit, resolved: Resolved, mark: Mark) -> Loc:
     path = next((path for path, each in document.values.items() if each == mark), hit.path)
     at = document.at_key if hit.at_key else document.at_value
     return at((*path, *hit.inside))
+
+
+def _offered(hit: Hit, resolved: Resolved) -> tuple[Edit, ...]:
+    """Return the fix of a hit; empty if the value comes from another layer, which a rule does not see.
+
+    The user cannot edit a value of the recipe, and a value of the defaults also applies to other deployments. If two
+    layers of the inventory set it, removing one would only reveal the other. A value that no layer sets may be added.
+    """
+    present = hit.leaf in resolved.leaves
+    values = resolved.inventory.document.values
+    for edit in hit.fix:
+        if (present or edit.value is REMOVE) and not _alone(edit.path, hit.host, values.keys()):
+            return ()
+    return hit.fix
+
+
+def _alone(path: Path, host: str | None, known: AbstractSet[Path]) -> bool:
+    """Return whether a value is set at this path of a deployment or service and in no other layer of the inventory."""
+    entry, rest = path[:2], path[2:]
+    return path in known and ("defaults", *rest) not in known and (*entry, "per_host", host, *rest) not in known
 
 
 def _broken(rule: Rule, error: Exception) -> Finding:

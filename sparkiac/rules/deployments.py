@@ -1,12 +1,19 @@
-"""The hosts and deployments that rules look at."""
+"""The hosts, links and deployments that rules look at, and what several rules read of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.memory.values import Unknown
+from sparkiac.plan import Container, FabricLink, HostPlan, Plan
 from sparkiac.plan.parts import Proof
+from sparkiac.report import Path
+
+_COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
+_UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
 
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
@@ -22,6 +29,23 @@ def views(plan: Plan) -> Iterator[HostPlan]:
 def in_turn(host: HostPlan) -> str:
     """Return the turn of a view of a host, to follow its name in a sentence; empty for a host without turns."""
     return f" in the turn {host.turn}" if host.turn else ""
+
+
+def links(plan: Plan) -> Iterator[tuple[HostPlan, FabricLink, Path]]:
+    """Return every high-speed link with its host and its path in the inventory."""
+    for host in plan.hosts:
+        for index, link in enumerate(host.links):
+            yield host, link, ("hosts", host.name, "fabric", "links", index)
+
+
+def link_addresses(host: HostPlan) -> set[str]:
+    """Return the addresses of a host on its links."""
+    return {link.address.partition("/")[0] for link in host.links}
+
+
+def no_route(obstacle: str | None) -> str:
+    """Return why one host cannot reach a server of another."""
+    return "only that host can reach it" if obstacle == "loopback" else "the two hosts share no fabric"
 
 
 def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
@@ -69,3 +93,40 @@ def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
     for host, container in models(plan):
         if container.server.leads:
             yield host, container, host.proofs[container.name]
+
+
+def count(container: Container, option: str) -> int | None:
+    """Return the integer value of an option; None if it is not set."""
+    found = quantity(container.server.options.get(option))
+    return None if found is None else int(found)
+
+
+def quantity(value: object) -> float | None:
+    """Parse a number with an optional suffix, as vLLM does: 64k is 64000, 64K is 65536. None for other text."""
+    found = _COUNT.fullmatch(str(value))
+    return float(found[1]) * _UNITS[found[2]] if found else None
+
+
+class Share(NamedTuple):
+    """The share of a host's memory that an engine uses."""
+
+    option: str
+    value: float
+    default: str = ""
+    """The origin of the value if the option is not set, to follow the value in a sentence."""
+
+
+def share(host: HostPlan, container: Container) -> Share | None:
+    """Return the share of the memory that an engine uses: the value set, or vLLM's default; None if unknown."""
+    option = engines.named(container.server.engine).memory_share
+    value = container.server.options.get(option or "")
+    if option is None:
+        return None
+    if value is not None:
+        return Share(option, float(value))
+    options = host.proofs[container.name].options
+    if isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
+        return None
+    known = container.image.vllm
+    release = f"of vLLM {known}" if known else "from vLLM 0.20.0 on (the release in the image is unknown)"
+    return Share(option, options.gpu_memory_utilization, f", the default {release}")

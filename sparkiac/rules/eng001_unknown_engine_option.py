@@ -45,14 +45,7 @@ from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
-RULE: Final = rule(
-    __name__,
-    Severity.ERROR,
-    "SGLang's released wheels: server_args.py",
-    "llama.cpp's sources: common/arg.cpp",
-    "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
-    "github.com/AEON-7/vllm-dflash: README.md",
-)
+RULE: Final = rule(__name__, Severity.ERROR, *serverrelease.SOURCES)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -36,28 +36,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.engines import values
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
-RULE: Final = rule(
-    __name__,
-    Severity.ERROR,
-    "SGLang's released wheels: server_args.py",
-    "llama.cpp's sources: common/arg.cpp",
-    "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
-    "github.com/AEON-7/vllm-dflash: README.md",
-)
+RULE: Final = rule(__name__, Severity.ERROR, *serverrelease.SOURCES)
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find values of the wrong type, or outside the choices of the option."""
     for server in serverrelease.servers(plan):
         for name, value in server.container.server.options.items():
-            hints = [values.problem(option, value) for option in server.takes(name)]
+            hints = [option.problem(value) for option in server.takes(name)]
             if hints and all(hints):
                 yield _hit(server, name, value, hints[-1] or "")
 
@@ -82,7 +74,7 @@ def _severity(server: ServerRelease, name: str, value: object) -> Severity | Non
 
 
 def _read_in_part(server: ServerRelease, name: str, value: object) -> bool:
-    return server.table.leading and any(values.begins(option, value) for option in server.takes(name))
+    return server.table.leading and any(option.begins(value) for option in server.takes(name))
 
 
 def _elsewhere(server: ServerRelease, name: str, value: object) -> str:
@@ -90,7 +82,7 @@ def _elsewhere(server: ServerRelease, name: str, value: object) -> str:
 
     def takes(release: str) -> bool:
         option = server.table.option(name, release)
-        return option is not None and values.problem(option, value) is None
+        return option is not None and option.problem(value) is None
 
     return server.elsewhere(takes) if any(takes(release) for release in server.table.releases) else ""
 

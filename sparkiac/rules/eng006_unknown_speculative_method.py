@@ -75,4 +75,4 @@ def _release_hits(server: ServerRelease) -> Iterator[Hit]:
         )
         message += server.elsewhere(lambda release: word in held[release].choices)
         hint = "use another method, or an image with such a release"
-        yield hit(server.host, server.container, ("speculative",), message, hint, server.severity)
+        yield server.hit(("speculative",), message, hint)

@@ -37,11 +37,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.engines.sglang_backends import refused
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.rule import Hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
@@ -57,16 +56,16 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find backends that are refused by every release that the image may contain."""
     for server in serverrelease.servers(plan):
         gpu = server.host.gpu
-        if server.engine.name == "sglang" and gpu is not None and gpu.compute_capability.startswith(_SM_12):
+        if gpu is not None and gpu.compute_capability.startswith(_SM_12):
             yield from _hits(server, gpu.compute_capability)
 
 
 def _hits(server: ServerRelease, capability: str) -> Iterator[Hit]:
     options = server.container.server.options
-    found = [refused(options, server.table, release) for release in server.releases]
+    found = [server.engine.refused(options, server.table, release) for release in server.releases]
     for name, refusal in found[-1].items():
         if all(name in each for each in found):
             message = f"{server.title} refuses {name}: {refusal.backend} of {server.container.name}"
             message = f"{message}: it requires {refusal.wants}, and the GPU of {server.host.name} has {capability}"
             hint = "remove it, or set it to triton or flashinfer"
-            yield hit(server.host, server.container, ("set", name), message, hint, server.severity)
+            yield server.hit(("set", name), message, hint)

@@ -42,13 +42,12 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp"
 )
 _OFF: Final = frozenset({"off", "disabled", "false", "0"})
-_PLAIN: Final = frozenset({"f32", "f16", "bf16"})
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -57,7 +56,9 @@ def check(plan: Plan) -> Iterator[Hit]:
         options, name = server.container.server.options, server.container.name
         cache, flash = options.get("cache_type_v", "f16"), options.get("flash_attn")
         off = flash is not False and str(flash) in _OFF
-        if server.engine.name == "llama-cpp" and off and cache not in _PLAIN:
-            message = f"{name} sets cache_type_v: {cache} and turns flash attention off, which llama.cpp refuses"
+        plain = server.engine.plain_v_cache
+        if plain and off and cache not in plain:
+            title = server.engine.title
+            message = f"{name} sets cache_type_v: {cache} and turns flash attention off, which {title} refuses"
             hint = 'remove `flash_attn`, or set `flash_attn: "on"` or `cache_type_v: f16`'
-            yield hit(server.host, server.container, ("set", "flash_attn"), message, hint, server.severity)
+            yield server.hit(("set", "flash_attn"), message, hint)

@@ -50,8 +50,8 @@ from typing import Any, Final
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.readings import count
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.deployments import count
+from sparkiac.rules.rule import Hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
@@ -59,7 +59,6 @@ RULE: Final = rule(
 )
 _READ: Final = ("llama", "qwen3")
 """Model types whose code was read."""
-_SIZES: Final = ("tp_size", "tensor_parallel_size")
 _CONTEXT: Final = ("attn_cp_size", "attention_context_parallel_size")
 
 
@@ -69,12 +68,12 @@ def check(plan: Plan) -> Iterator[Hit]:
         options = server.container.server.options
         fewer = options.get("enable_dp_attention") or any((count(server.container, name) or 1) > 1 for name in _CONTEXT)
         proof = server.host.proofs.get(server.container.name)
-        if server.engine.name == "sglang" and proof is not None and not fewer:
+        if proof is not None and not fewer:
             yield from _hits(server, proof.config)
 
 
 def _hits(server: ServerRelease, config: Mapping[str, Any]) -> Iterator[Hit]:
-    option = next((name for name in _SIZES if name in server.container.server.options), None)
+    option = next((name for name in server.engine.tensor_sizes if name in server.container.server.options), None)
     size = count(server.container, option) if option else None
     if option is None or not size or config.get("model_type") not in _READ:
         return
@@ -82,8 +81,7 @@ def _hits(server: ServerRelease, config: Mapping[str, Any]) -> Iterator[Hit]:
     if fault:
         message = f"{server.title} does not start: {fault} of {server.container.server.model} cannot be divided by"
         hint = "choose a size that divides the number of heads, or split by layers: pp_size"
-        path = ("set", option)
-        yield hit(server.host, server.container, path, f"{message} {option} {size}", hint, server.severity)
+        yield server.hit(("set", option), f"{message} {option} {size}", hint)
 
 
 def _fault(size: int, heads: object, kv_heads: object) -> str:

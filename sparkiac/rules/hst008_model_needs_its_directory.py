@@ -31,15 +31,18 @@ deployments:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
+from sparkiac import catalog
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.resolve import catalogued
 from sparkiac.rules.deployments import models
-from sparkiac.rules.readings import served_from_directory
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L235-243, L258-267, L720-726")
+_DIRECTORY: Final = "model_path"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -51,3 +54,19 @@ def check(plan: Plan) -> Iterator[Hit]:
             message = f"{container.name} loads {model} by its handle; {recipe} serves it from a directory"
             hint = f"use the recipe {recipe}, or set model_path and keep the model in <model_store>/{model}"
             yield Hit((*container.path, "model"), message, hint, host=host.name)
+
+
+@cache
+def served_from_directory(model: str) -> str | None:
+    """Return the first catalog entry that serves a model, if all such entries serve it from a directory.
+
+    Entries are parsed only if the text of one names both.
+    """
+    if set(catalog.holding(f"model: {model}")).isdisjoint(catalog.holding(f"{_DIRECTORY}:")):
+        return None
+    first = None
+    for each in catalogued.serving(model):
+        if _DIRECTORY not in each.values:
+            return None
+        first = first or each.name
+    return first

@@ -43,8 +43,7 @@ from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import models
-from sparkiac.rules.readings import Share, count, share
+from sparkiac.rules.deployments import Share, count, models, share
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(

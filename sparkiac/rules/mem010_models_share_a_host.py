@@ -47,8 +47,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import in_turn, views
-from sparkiac.rules.readings import share
+from sparkiac.rules.deployments import in_turn, share, views
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(

@@ -37,9 +37,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.report import Severity
 from sparkiac.rules.deployments import nodes
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.rule import Hit, removable, rule
 
 RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L659-660", "SM121 reference L53-54")
 _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -57,6 +57,5 @@ def check(plan: Plan) -> Iterator[Hit]:
                 message = (
                     f"{container.name} sets {variable} to {','.join(chosen)}, but the links of {host.name} use {there}"
                 )
-                fix = (Edit((*container.path, "env", variable), REMOVE),)
                 hint = "remove it: sparkiac derives it from fabric.links"
-                yield hit(host, container, ("env", variable), message, hint, fix=fix)
+                yield removable(host, container, ("env", variable), message, hint)

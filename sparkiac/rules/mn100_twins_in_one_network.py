@@ -58,6 +58,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md")
@@ -65,12 +66,11 @@ RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKI
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find links whose twin has an address in the same network."""
-    for host in plan.hosts:
-        for index, link in enumerate(host.links):
-            if link.twin is None or link.twin.address is None:
-                continue
-            network = ip_interface(link.address).network
-            if ip_interface(link.twin.address).network == network:
-                message = f"{link.interface} and {link.twin.interface} of {host.name} are both in {network}"
-                path = ("hosts", host.name, "fabric", "links", index, "twin", "address")
-                yield Hit(path, message, "give `twin` an address in another network, or none", host=host.name)
+    for host, link, path in links(plan):
+        if link.twin is None or link.twin.address is None:
+            continue
+        network = ip_interface(link.address).network
+        if ip_interface(link.twin.address).network == network:
+            message = f"{link.interface} and {link.twin.interface} of {host.name} are both in {network}"
+            hint = "give `twin` an address in another network, or none"
+            yield Hit((*path, "twin", "address"), message, hint, host=host.name)

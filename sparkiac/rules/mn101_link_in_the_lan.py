@@ -45,6 +45,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "IP routing: two interfaces of one host in one network")
@@ -52,15 +53,12 @@ RULE: Final = rule(__name__, Severity.WARNING, "IP routing: two interfaces of on
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find links whose network contains the address of a host of the fleet."""
-    for host in plan.hosts:
-        for index, link in enumerate(host.links):
-            network = ip_interface(link.address).network
-            if _within(host.address, network):
-                message = f"{link.interface} of {host.name} is in {network}, as the address {host.address} of the host"
-                path = ("hosts", host.name, "fabric", "links", index, "address")
-                yield Hit(
-                    path, message, "use a network that nothing else uses, such as 192.168.177.0/24", host=host.name
-                )
+    for host, link, path in links(plan):
+        network = ip_interface(link.address).network
+        if _within(host.address, network):
+            message = f"{link.interface} of {host.name} is in {network}, as the address {host.address} of the host"
+            hint = "use a network that nothing else uses, such as 192.168.177.0/24"
+            yield Hit((*path, "address"), message, hint, host=host.name)
 
 
 def _within(address: str, network: IPv4Network | IPv6Network) -> bool:

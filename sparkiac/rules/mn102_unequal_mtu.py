@@ -53,6 +53,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "Ethernet: a frame larger than the MTU of the receiver is dropped")
@@ -61,15 +62,11 @@ RULE: Final = rule(__name__, Severity.WARNING, "Ethernet: a frame larger than th
 def check(plan: Plan) -> Iterator[Hit]:
     """Find links in one network with different MTUs, as far as the inventory states them."""
     first: dict[object, tuple[str, int]] = {}
-    for host in plan.hosts:
-        for index, link in enumerate(host.links):
-            if link.mtu is None:
-                continue
-            network = ip_interface(link.address).network
-            other, mtu = first.setdefault(network, (host.name, link.mtu))
-            if mtu != link.mtu:
-                message = (
-                    f"{link.interface} of {host.name} has an MTU of {link.mtu}, but {other} has {mtu} in {network}"
-                )
-                path = ("hosts", host.name, "fabric", "links", index, "mtu")
-                yield Hit(path, message, "use one MTU in a network", host=host.name)
+    for host, link, path in links(plan):
+        if link.mtu is None:
+            continue
+        network = ip_interface(link.address).network
+        other, mtu = first.setdefault(network, (host.name, link.mtu))
+        if mtu != link.mtu:
+            message = f"{link.interface} of {host.name} has an MTU of {link.mtu}, but {other} has {mtu} in {network}"
+            yield Hit((*path, "mtu"), message, "use one MTU in a network", host=host.name)

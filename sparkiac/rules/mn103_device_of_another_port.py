@@ -45,6 +45,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Path, Severity
+from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev")
@@ -55,16 +56,14 @@ _DEVICE: Final = re.compile(r"roce(P?[0-9a-fp]*s[0-9]+f[0-9]+)")
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find links and twins whose names contain different PCI addresses."""
-    for host in plan.hosts:
-        for index, link in enumerate(host.links):
-            path: Path = ("hosts", host.name, "fabric", "links", index)
-            ends: list[tuple[Path, str, str | None]] = [((*path, "hca"), link.interface, link.hca)]
-            if link.twin is not None:
-                ends.append(((*path, "twin", "hca"), link.twin.interface, link.twin.hca))
-            for place, interface, device in ends:
-                if _differ(interface, device or ""):
-                    message = f"{device} is not the RDMA device of {interface} on {host.name}"
-                    yield Hit(place, message, "run ibdev2netdev on the host", host=host.name)
+    for host, link, path in links(plan):
+        ends: list[tuple[Path, str, str | None]] = [((*path, "hca"), link.interface, link.hca)]
+        if link.twin is not None:
+            ends.append(((*path, "twin", "hca"), link.twin.interface, link.twin.hca))
+        for place, interface, device in ends:
+            if _differ(interface, device or ""):
+                message = f"{device} is not the RDMA device of {interface} on {host.name}"
+                yield Hit(place, message, "run ibdev2netdev on the host", host=host.name)
 
 
 def _differ(interface: str, device: str) -> bool:

@@ -53,6 +53,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import no_route
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide §10 L383: telemetry at /metrics of each server")
@@ -62,8 +63,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find servers and exporters on addresses that Prometheus cannot reach."""
     for target in plan.unwatched:
         where = "{}:{}".format(*target.listen)
-        why = "only that host can reach it" if target.obstacle == "loopback" else "the two hosts share no fabric"
         name = target.labels.get("deployment", target.job)
+        why = no_route(target.obstacle)
         message = f"Prometheus cannot reach the metrics of {name}, which listens on {where} of {target.host}: {why}"
         key = ".".join(map(str, target.path))
         yield Hit((*target.path, "bind"), message, f"write `bind: lan` under {key}", host=target.host)

@@ -53,6 +53,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import no_route
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
@@ -73,10 +74,5 @@ def check(plan: Plan) -> Iterator[Hit]:
                     message = (
                         f"{asker.name} on {host.name} cannot reach {link.name}, which listens on {where} of {link.host}"
                     )
-                    why = (
-                        "only that host can reach it"
-                        if link.obstacle == "loopback"
-                        else "the two hosts share no fabric"
-                    )
-                    key = ".".join(map(str, link.target or ()))
+                    key, why = ".".join(map(str, link.target or ())), no_route(link.obstacle)
                     yield Hit(link.path, f"{message}: {why}", f"write `bind: lan` under {key}", host=host.name)

@@ -38,9 +38,9 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.rule import Hit, removable, rule
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
@@ -55,6 +55,5 @@ def check(plan: Plan) -> Iterator[Hit]:
         address = container.server.options.get(option)
         if not container.network.host and address in _ITSELF:
             message = f"{container.name} listens on {address} inside its container, where no client can reach it"
-            fix = (Edit((*container.path, "set", option), REMOVE),)
             hint = f"remove {option}; `bind` sets the address of the host"
-            yield hit(host, container, ("set", option), message, hint, fix=fix)
+            yield removable(host, container, ("set", option), message, hint)

@@ -1,8 +1,8 @@
 """Pages: the meaning of each code, why it matters, and an inventory with and without the finding.
 
-A rule's page is the docstring of its module, or the body of its file of facts. `others` contains the pages of
-findings that are made outside the rules. An example "on one Spark" or "on two Sparks" continues the base inventory of
-this name.
+A rule's page is the docstring of its module, or the body of its file of facts. The pages of findings that are made
+outside the rules are in `catalog/findings`; no inventory may waive these. An example "on one Spark" or "on two Sparks"
+continues the base inventory of this name.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from sparkiac import rules
-from sparkiac.rules import others
-from sparkiac.rules.rule import Rule
+from sparkiac.catalog import evidence
+from sparkiac.catalog.evidence import CodePage
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Rule, rule
 
 BASES: Final = {
     "one Spark": """\
@@ -59,9 +61,19 @@ class Page(NamedTuple):
 @cache
 def pages() -> dict[str, Page]:
     """Return the page of every code that sparkiac can report, sorted by code."""
-    found = [read(check.rule, check.page()) for check in rules.checks()]
-    found += [read(*other) for other in others.OTHERS]
+    found = (*(read(check.rule, check.page()) for check in rules.checks()), *others())
     return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
+
+
+@cache
+def others() -> tuple[Page, ...]:
+    """Return the pages of the codes that no rule has."""
+    return tuple(map(_other, evidence.code_pages()))
+
+
+def _other(found: CodePage) -> Page:
+    severity = Severity[found.severity.upper()]
+    return read(rule(found.name, severity, *found.sources, waivable=False, phase=found.phase), found.page())
 
 
 def read(rule: Rule, text: str) -> Page:

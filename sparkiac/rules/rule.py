@@ -1,11 +1,21 @@
-"""The data of a rule and of its hits."""
+"""The data of a rule and of its hits, and the profiles that show its findings.
+
+A profile includes all smaller profiles. The severity of a finding decides, unless its rule names the smallest profile
+that includes it. So a new rule needs no line outside its own file.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sparkiac.plan import Container, HostPlan
-from sparkiac.report import Edit, Path, Severity
+from sparkiac.report import REMOVE, Edit, Path, Severity
+
+Floors = Mapping[str, Severity]
+"""Profile → lowest severity that it shows; the smallest profile is first."""
+Hidden = frozenset[tuple[str, Severity]]
+"""Codes with the severities whose findings are not shown."""
 
 
 class Rule(NamedTuple):
@@ -24,6 +34,17 @@ class Rule(NamedTuple):
     phase: str = "generate"
     """When it is reported: `generate`, for the inventory; `preflight`, on a host, before anything is changed there;
     `lock`, for the lock and its upstream requests."""
+
+    @property
+    def always_shown(self) -> bool:
+        """Return whether its findings are always shown: errors that cannot be waived cannot be hidden either."""
+        return self.severity is Severity.ERROR and not self.waivable
+
+    def smallest_profile(self, floors: Floors) -> str:
+        """Return the smallest profile that includes it."""
+        if self.always_shown:
+            return next(iter(floors))
+        return self.profile or next(name for name, least in floors.items() if self.severity >= least)
 
 
 class Hit(NamedTuple):
@@ -49,10 +70,17 @@ class Hit(NamedTuple):
     """Whether the key is at fault, not its value."""
 
 
-def rule(module: str, severity: Severity, *sources: str, waivable: bool = True, profile: str = "") -> Rule:
-    """Return the rule of a module, whose name is `<code>_<slug>`."""
-    code, _, slug = module.rpartition(".")[2].partition("_")
-    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile)
+def rule(
+    name: str,
+    severity: Severity,
+    *sources: str,
+    waivable: bool = True,
+    profile: str = "",
+    phase: str = "generate",
+) -> Rule:
+    """Return the rule of a module or page, whose name is `<code>_<slug>`."""
+    code, _, slug = name.rpartition(".")[2].partition("_")
+    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile, phase)
 
 
 def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
@@ -69,3 +97,26 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     entry = container.path if container.kind == "service" else (*container.path, host.name)
     path, leaf = (*container.path, *key), (*entry, *key)
     return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)
+
+
+def removable(host: HostPlan, container: Container, key: tuple[str, ...], message: str, hint: str) -> Hit:
+    """Return a hit at a setting of a container whose fix removes the setting."""
+    return hit(host, container, key, message, hint, fix=(Edit((*container.path, *key), REMOVE),))
+
+
+def every_severity(codes: Iterable[str]) -> Hidden:
+    """Return the codes with all severities."""
+    return frozenset((code, severity) for code in codes for severity in Severity)
+
+
+def hidden(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
+    """Return the codes and severities that a profile does not show."""
+    names, rules = list(floors), tuple(rules)
+    within = set(names[: names.index(profile) + 1])
+    mild = frozenset(
+        (rule.code, severity)
+        for rule in rules
+        for severity in Severity
+        if severity < floors[profile] and not rule.profile
+    )
+    return mild | every_severity(rule.code for rule in rules if rule.smallest_profile(floors) not in within)

@@ -39,6 +39,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723", profile="strict")
@@ -48,7 +49,7 @@ _ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared,
 def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen on the host's own address and require no key."""
     for host in plan.hosts:
-        inside = _ELSEWHERE | {link.address.partition("/")[0] for link in host.links}
+        inside = _ELSEWHERE | link_addresses(host)
         for container in host.containers:
             address, port = container.network.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
             if container.server.engine is not None and not container.secrets and address not in inside:

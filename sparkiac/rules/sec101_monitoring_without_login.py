@@ -30,6 +30,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -44,7 +45,7 @@ _LOOPBACK: Final = "127.0.0.1"
 def check(plan: Plan) -> Iterator[Hit]:
     """Find Prometheus and Alertmanager on addresses that are neither loopback nor a direct link."""
     for host in plan.hosts:
-        inside = {_LOOPBACK, *(link.address.partition("/")[0] for link in host.links)}
+        inside = {_LOOPBACK} | link_addresses(host)
         for container in host.containers:
             address, port = container.network.listen or (_LOOPBACK, 0)
             if container.path in _WITHOUT_LOGIN and address not in inside:

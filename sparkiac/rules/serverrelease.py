@@ -16,7 +16,14 @@ from sparkiac.engines import Engine, Option
 from sparkiac.engines.tables import OptionTable
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, hit
 
+SOURCES: Final = (
+    "SGLang's released wheels: server_args.py",
+    "llama.cpp's sources: common/arg.cpp",
+    "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
+    "github.com/AEON-7/vllm-dflash: README.md",
+)
 _PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
 
@@ -44,6 +51,10 @@ class ServerRelease(NamedTuple):
         where = self.table.where(holds)
         many = " to " in where or ", " in where
         return f": {where} {'have' if many else 'has'} it" if where else ": no known release has it"
+
+    def hit(self, key: tuple[str, ...], message: str, hint: str) -> Hit:
+        """Return a hit at a setting; a warning if the release is not certain."""
+        return hit(self.host, self.container, key, message, hint, self.severity)
 
     @property
     def severity(self) -> Severity | None:

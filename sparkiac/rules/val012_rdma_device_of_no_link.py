@@ -34,9 +34,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import HostPlan, Plan
-from sparkiac.report import REMOVE, Edit, Severity, placeholders
+from sparkiac.report import Severity, placeholders
 from sparkiac.rules.deployments import nodes
-from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.rule import Hit, removable, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html")
 _VARIABLE: Final = "NCCL_IB_HCA"
@@ -52,8 +52,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             there = ", ".join(link.hca or "" for link in host.links)
             message = f"{container.name} sets {_VARIABLE} to {chosen}, but the links of {host.name} have {there}"
             hint = "remove it: sparkiac derives it from fabric.links"
-            fix = (Edit((*container.path, "env", _VARIABLE), REMOVE),)
-            yield hit(host, container, ("env", _VARIABLE), message, hint, fix=fix)
+            yield removable(host, container, ("env", _VARIABLE), message, hint)
 
 
 def _devices(host: HostPlan) -> tuple[str, ...]:

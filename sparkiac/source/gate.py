@@ -10,13 +10,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final, NoReturn
 
+from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.report.characters import escaped, escaped_line
-from sparkiac.source import former, literals, secrets, syntax
+from sparkiac.source import literals, secrets
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, TextFault, characters, decode, refusal
+from sparkiac.source.text import FORBIDDEN, START, TextFault, characters, decode, refusal, syntax_fault
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -38,6 +39,9 @@ _QUOTE: Final = "quote a text; otherwise write a plain decimal number, true, fal
 _COMMA: Final = "write a decimal point, or quote the value: a comma without a space starts a new key here"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
+_HOSTS: Final = "hosts"
+_SECTIONS: Final = frozenset({"deployments", "services"})
+_OF_MONITORING: Final = frozenset({"grafana", "prometheus", "timer"})
 _SECOND: Final = -1
 """Path index of the value of a repeated key, so that it does not replace the positions of the first one."""
 
@@ -95,7 +99,7 @@ class _Strict(EventReader):
             if data is None:
                 self.stop("YML004", START, "the file has no data", BEGIN)
         except ERRORS as error:
-            self.faults.append(syntax.fault(self.text, error))
+            self.faults.append(syntax_fault(self.text, error))
         except _Stop:
             pass
         else:
@@ -138,7 +142,7 @@ class _Strict(EventReader):
         return _HIDDEN
 
     def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
-        name = former.present(path, key)
+        name = present_name(path, key)
         here = (*path, name)
         if name not in items:
             self.keys[here] = mark
@@ -149,8 +153,9 @@ class _Strict(EventReader):
 
     def _repeated(self, key: str, first: Mark) -> str:
         before = self.text.split("\n")[first.line - 1][first.column - 1 : first.end_column - 1].strip("\"'")
-        if key != before and former.ON in {key, before}:
-            return f"key '{key}' repeats '{before}' in line {first.line}: {former.RENAMED}"
+        if key != before and FORMER_HOSTS in {key, before}:
+            message = f"key '{key}' repeats '{before}' in line {first.line}"
+            return f"{message}: `{FORMER_HOSTS}` is the former name of `{_HOSTS}`"
         return f"key '{self._shown(key)}' is repeated; it is already in line {first.line}"
 
     def _keyed(self, path: Path, key: str) -> object:
@@ -175,7 +180,7 @@ class _Strict(EventReader):
         elif secrets.literal(event.value, ()):
             self._refuse(event, "looks like a secret")
             return _HIDDEN
-        elif not (plain and event.value == former.ON):
+        elif not (plain and event.value == FORMER_HOSTS):
             value = self._plain(event)
             if isinstance(value, str):
                 return value
@@ -217,3 +222,15 @@ class _Strict(EventReader):
     def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:
         self._report(code, mark, message, hint)
         raise _Stop
+
+
+def present_name(path: Path, key: str) -> str:
+    """Return the present name of a key in the mapping at `path`: inventories may use its former name forever."""
+    return _HOSTS if key == FORMER_HOSTS and _runs_on_hosts(path) else key
+
+
+def _runs_on_hosts(path: Path) -> bool:
+    match path:
+        case (section, name):
+            return section in _SECTIONS or (section == "monitoring" and name in _OF_MONITORING)
+    return False

@@ -12,9 +12,8 @@ from typing import Any, ClassVar, Final, NoReturn
 import yaml
 
 from sparkiac.report import Mark, Path
-from sparkiac.source.text import START
+from sparkiac.source.text import LOADER, START
 
-_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 ERRORS: Final = (yaml.YAMLError, ValueError)
 """What the parser raises; ValueError comes from chr() and int() of the parser in Python."""
 BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
@@ -33,7 +32,7 @@ class EventReader(ABC):
         self.values: dict[Path, Mark] = {}
         self.keys: dict[Path, Mark] = {}
         self.nodes = 0
-        self._loader = _LOADER(text)
+        self._loader = LOADER(text)
 
     def document(self) -> object:
         """Return the data of the first document. Raises what the parser and the subclass raise."""

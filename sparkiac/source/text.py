@@ -1,4 +1,4 @@
-"""Decode the bytes of a file; refuse text that YAML parsers read in different ways.
+"""Decode the bytes of a file; refuse text that is not YAML, or that YAML parsers read in different ways.
 
 Sources: YAML 1.2.2, 5.1 and 5.2 (characters and encodings), and Unicode 23.7 for noncharacters, for which
 systemd drops the whole line of a unit.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from sparkiac.report import Mark
 from sparkiac.report.characters import REFUSED
@@ -20,6 +23,26 @@ FORBIDDEN: Final = re.compile(rf"[{REFUSED}]|\r(?!\n)")
 """Characters that are not allowed, including a carriage return without a line feed."""
 
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
+
+LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+_INDENT: Final = "indent it like the keys beside it, and check the line above"
+_HINTS: Final = {
+    "could not find expected ':'": "write `key: value`, with a space after the colon",
+    "expected ',' or": "close the open bracket, and quote a value that contains a bracket or a comma",
+    "unexpected end of stream": "close the quotation mark",
+    "expected alphabetic or numeric": "quote a value that starts with * or &",
+    "expected <document start>": "write the inventory as lines of `key: value`",
+    "expected '-'": _INDENT,
+    "sequence entries are not allowed": "start the list on its own line, or write [a, b]",
+    "unknown escape": "write each backslash twice inside double quotation marks",
+    "expected node content": "quote a value that starts with a bracket",
+}
+"""Text in the parser's message → hint."""
+_CONFLICT: Final = re.compile(r"^<{7} ", re.MULTILINE)
+_CHOOSE: Final = "keep one side and remove the lines with <<<<<<<, ======= and >>>>>>>"
+_ALONE: Final = re.compile(r"[ -]*[^\s:]*")
+"""The text before the colon of a key that starts its line."""
+_ODD_BLANK: Final = re.compile("(?:^ *|[:-] *)([\u00a0\u2000-\u200a\u202f\u3000])", re.MULTILINE)
 
 
 class TextFault(NamedTuple):
@@ -68,3 +91,64 @@ def _mark_at(text: str, index: int) -> Mark:
     line = text.count("\n", 0, index) + 1
     column = index - text.rfind("\n", 0, index)
     return Mark(line, column, line, column + 1)
+
+
+def syntax_fault(text: str, error: Exception) -> TextFault:
+    """Return the position of a parser error. At the end of the file, it is the start of the unclosed element."""
+    if conflict := _CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        return TextFault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
+    if quote := _unclosed_quote(text, error):
+        return quote
+    marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
+    end = at_end(text)
+    place, begun = ((mark.line, mark.column) if mark else end for mark in marks)
+    line, column = min(end, begun) if place >= end else place
+    problem = re.sub(r"handle '.*", "handle", str(getattr(error, "problem", None) or "bad escape"), flags=re.DOTALL)
+    context = f", {getattr(error, 'context', '')}" if begun < min(place, end) else ""
+    if "flow" in context and begun[0] < line:
+        context += f" that begins in line {begun[0] + 1}"
+    before, this = ("", *text.split("\n"))[line : line + 2]
+    hint = _hint(before, this, column, problem)
+    message = f"not valid YAML: {problem}{context}"
+    if "quoted scalar" in context and "end of stream" in problem:
+        message = "not valid YAML: the quoted text that begins here is not closed"
+    return TextFault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
+
+
+def _unclosed_quote(text: str, error: Exception) -> TextFault | None:
+    """Return a fault at the quotation mark that opens a text of several lines, if the error is where the text ends.
+
+    An unclosed quotation mark extends to the next one, often lines below, and only there the parser finds an error.
+    """
+    problem = getattr(error, "problem_mark", None)
+    quoted: Any = None
+    tokens: Any = yaml.scan(text, LOADER)
+    with suppress(yaml.YAMLError):
+        for token in tokens:
+            if isinstance(token, yaml.ScalarToken) and token.style in {'"', "'"}:
+                quoted = token
+            if problem is None or token.start_mark.index >= problem.index:
+                break
+    if problem is None or quoted is None or not quoted.start_mark.line < quoted.end_mark.line == problem.line:
+        return None
+    line, column = quoted.start_mark.line + 1, quoted.start_mark.column + 1
+    message = f"not valid YAML: the quoted text that begins here ends in line {problem.line + 1}"
+    return TextFault("YML004", Mark(line, column, line, column + 1), message, "close the quotation mark on this line")
+
+
+def _hint(before: str, line: str, column: int, problem: str) -> str:
+    """Return a hint, from the parser's message, the text before the position, and the line above."""
+    head, character = line[:column], line[column : column + 1]
+    if character == "\t":
+        return "indent with spaces, not tabs"
+    if odd := _ODD_BLANK.search(f"{before}\n{line}"):
+        return f"replace U+{ord(odd[1]):04X}, which only looks like a space, by a space"
+    if "cannot start any token" in problem:
+        return f"quote a value that starts with {character}"
+    alone = _ALONE.fullmatch(head) is not None
+    if "mapping values are not allowed" in problem:
+        return _INDENT if alone else "quote a value that contains a colon and a space"
+    if "expected key" in problem:
+        return _INDENT if alone else "quote the whole value"
+    return next((hint for words, hint in _HINTS.items() if words in problem), "")

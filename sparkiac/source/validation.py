@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import types
-import typing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel
@@ -14,11 +12,10 @@ from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import nearest
 from sparkiac.source import remedies, secrets, tagged, wording
+from sparkiac.source.tagged import models_at
 from sparkiac.source.wording import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -109,7 +106,7 @@ def _at(document: Document, path: Path) -> object:
 def _reference(model: type[BaseModel], path: Path, document: Document) -> Path | None:
     """Return the part of a path up to a reference to a secret."""
     for length, part in enumerate(path, start=1):
-        if part in SECRET_KEYS and SecretRef in _models_at(model, path[:length], document.data):
+        if part in SECRET_KEYS and SecretRef in models_at(model, path[:length], document.data):
             return path[:length]
     return None
 
@@ -177,7 +174,7 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
 def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
     """Return a hint for a value of another kind or size: its keys, the value in the unit of the key, or its meaning."""
     given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
-    if len(details) == 1 and kind in remedies.MAPPINGS and len(owners := _models_at(model, path, document.data)) == 1:
+    if len(details) == 1 and kind in remedies.MAPPINGS and len(owners := models_at(model, path, document.data)) == 1:
         return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
     if kind == "too_short":
         return _description(model, path, document)
@@ -189,7 +186,7 @@ def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], d
 
 
 def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
-    owners, key = _models_at(model, path[:-1], document.data), str(path[-1])
+    owners, key = models_at(model, path[:-1], document.data), str(path[-1])
     if not owners:
         return ""
     fields = owners[0].model_fields
@@ -205,56 +202,7 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
 def _description(model: type[BaseModel], path: Path, document: Document) -> str:
     from sparkiac.model.schema import descriptions  # noqa: PLC0415  reads source files; only for a hint
 
-    owners, key = _models_at(model, path[:-1], document.data), str(path[-1])
+    owners, key = models_at(model, path[:-1], document.data), str(path[-1])
     if words := tagged.tags(owners, key):
         return f"one of: {', '.join(sorted(words))}"
     return descriptions(owners[0]).get(key, "") if owners else ""
-
-
-def _models_at(model: type[BaseModel], path: Path, data: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401
-    """Return the models for the mapping at `path`; of a union, those that match the tag in `data`."""
-    found: tuple[Any, ...] = (model,)
-    for part in path:
-        found = tuple(inner for each in _chosen(found, data) for step in _step(each, part) for inner in _models(step))
-        data = _inside(data, part)
-    return tagged.selected(filter(_is_model, found), data)
-
-
-def _inside(data: Any, part: str | int) -> object:  # noqa: ANN401
-    try:
-        return data[part]
-    except (LookupError, TypeError):
-        return None
-
-
-def _chosen(alternatives: tuple[Any, ...], data: object) -> tuple[Any, ...]:
-    """Return the models of a union that the tag in the data selects."""
-    models = tagged.selected(filter(_is_model, alternatives), data)
-    return tuple(each for each in alternatives if not _is_model(each) or each in models)
-
-
-def _models(annotation: object) -> Iterator[Any]:
-    """Return the alternatives of a union, without the metadata of Annotated."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        yield from _models(typing.get_args(annotation)[0])
-    elif typing.get_origin(annotation) in {typing.Union, types.UnionType}:
-        for inner in typing.get_args(annotation):
-            yield from _models(inner)
-    else:
-        yield annotation
-
-
-def _step(annotation: Any, part: str | int) -> tuple[object, ...]:  # noqa: ANN401
-    if _is_model(annotation):
-        field = annotation.model_fields.get(part)
-        return () if field is None else (field.annotation,)
-    arguments = typing.get_args(annotation)
-    if typing.get_origin(annotation) is dict:
-        return (arguments[1],)
-    if typing.get_origin(annotation) is tuple and isinstance(part, int):
-        return (arguments[0],)
-    return ()
-
-
-def _is_model(annotation: object) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac.fix import Repaired, repair
 from sparkiac.report import REMOVE, Edit, Finding, Removal, Report, Scalar, Severity
-from sparkiac.rules.profiles import every_severity
+from sparkiac.rules.rule import every_severity
 from sparkiac.source import gate
 
 WRONG = Edit(("a",), 2)

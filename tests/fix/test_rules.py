@@ -13,14 +13,14 @@ from sparkiac.fix import repair
 from sparkiac.plan import build
 from sparkiac.report import Report
 from sparkiac.rules.pages import pages
-from sparkiac.rules.profiles import every_severity
+from sparkiac.rules.rule import every_severity
 from tests.plan.fleets import ONES, PAIR, checked, deployment, resolved, service, webui
 from tests.rules.pages import named
 
 if TYPE_CHECKING:
     from sparkiac.fix import Repaired
     from sparkiac.report import Finding
-    from sparkiac.rules.profiles import Hidden
+    from sparkiac.rules.rule import Hidden
 
 MECHANICAL = {
     *(

@@ -9,13 +9,12 @@ import pytest
 
 from sparkiac.lock import only_missing_responses, refused
 from sparkiac.report import Mark, Severity
-from sparkiac.rules.others.lck import OTHERS
-from sparkiac.rules.pages import read
+from sparkiac.rules.pages import others
 from sparkiac.upstream import errors
 from tests.conftest import ROOT
 from tests.lock.pins import LOC, image, model
 
-PAGES = {other.rule.code: read(*other) for other in OTHERS}
+PAGES = {page.rule.code: page for page in others() if page.rule.phase == "lock"}
 NO_RESPONSE = {errors.REGISTRY_NO_RESPONSE, errors.HUB_NO_RESPONSE, errors.FILE_NO_RESPONSE}
 
 

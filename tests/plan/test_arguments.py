@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines import Member, Request, vllm_groups
+from sparkiac.engines import Member, Request
 from sparkiac.engines.records import vllm
 from sparkiac.engines.words import written
 
@@ -61,9 +61,9 @@ def test_the_leading_node_serves_and_the_others_are_headless() -> None:
         "distributed_executor_backend": "mp",
         "nnodes": 3,
         "master_addr": "10.0.0.1",
-        "master_port": vllm_groups.MASTER_PORT,
+        "master_port": vllm.MASTER_PORT,
     }
-    nodes = [vllm_groups.part(Member(rank, ("10.0.0.1", "10.0.0.2", "10.0.0.3"), "mp")).options for rank in range(3)]
+    nodes = [vllm.part(Member(rank, ("10.0.0.1", "10.0.0.2", "10.0.0.3"), "mp")).options for rank in range(3)]
     common["tensor_parallel_size"] = 3
     assert nodes[0] == common | {"node_rank": 0}
     assert nodes[1:] == [common | {"node_rank": rank, "headless": True} for rank in (1, 2)]

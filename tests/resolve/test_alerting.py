@@ -47,8 +47,9 @@ def monitored(text: str) -> str:
 )
 def test_an_incomplete_monitoring_is_refused(text: str, said: str) -> None:
     [fault] = faults(monitored(text).replace("monitoring:\n  {", "monitoring: {"))
-    code, _, message = fault.split(" ", 2)
+    code, place, message = fault.split(" ", 2)
     assert f"{code} {message}" == said
+    assert place != "1:1"
 
 
 def test_the_short_form_is_complete() -> None:

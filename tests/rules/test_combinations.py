@@ -9,8 +9,7 @@ import pytest
 from sparkiac.catalog.evidence import sheets
 from sparkiac.plan import build
 from sparkiac.report import Severity
-from sparkiac.rules import evaluator
-from sparkiac.rules.examined import Examined
+from sparkiac.rules import Examined, evaluator
 from tests.plan.fleets import checked, resolved, said
 from tests.rules.combinations import Combination, combinations
 from tests.rules.pages import CHECKS, CODES

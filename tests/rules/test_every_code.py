@@ -10,8 +10,7 @@ import pytest
 
 from sparkiac import pipeline, rules
 from sparkiac.report import Severity
-from sparkiac.rules.others import OTHERS
-from sparkiac.rules.pages import pages
+from sparkiac.rules.pages import Page, others, pages
 from tests.conftest import ROOT
 from tests.plan.fleets import deployment
 from tests.rules.codes import CODES
@@ -28,9 +27,9 @@ HOST = PACKAGE / "host"
 CODE = re.compile(r"(?:[A-Z]{3}|MN)[0-9]{3}")
 WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 """What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
-ON_HOSTS = {other.rule.code for other in OTHERS if other.rule.phase == "preflight"}
+ON_HOSTS = {page.rule.code for page in others() if page.rule.phase == "preflight"}
 """What is found on a host, and in no inventory."""
-BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | {
+BY_LOCK = {page.rule.code for page in others() if page.rule.phase == "lock"} | {
     "IMP001",
     "MN104",
     "RCP001",
@@ -44,8 +43,8 @@ HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 
 def sources() -> list[Path]:
-    """Return all modules but those that hold the pages, and the programs of hosts."""
-    return [path for path in PACKAGE.rglob("*.py") if path.parent.name != "others" and HOST not in path.parents]
+    """Return all modules but the programs of hosts."""
+    return [path for path in PACKAGE.rglob("*.py") if HOST not in path.parents]
 
 
 def text(node: ast.AST) -> str:
@@ -89,14 +88,14 @@ def test_the_preflight_names_the_codes_that_have_its_pages_and_no_other() -> Non
 
 def test_a_page_has_the_slug_that_findings_have() -> None:
     pairs = {pair for path in sources() for pair in named(ast.parse(path.read_text())) if pair[1]}
-    assert {code for code, _ in pairs} >= {other.rule.code for other in OTHERS} - ON_HOSTS - BY_LOCK - {"YML009"}
+    assert {code for code, _ in pairs} >= {page.rule.code for page in others()} - ON_HOSTS - BY_LOCK - {"YML009"}
     slugs = {code: page.rule.slug for code, page in pages().items()}
     assert {pair for pair in pairs if re.fullmatch(r"[a-z]+(-[a-z]+)*", pair[1])} <= set(slugs.items())
 
 
 def test_pages_are_in_the_order_of_codes_and_no_code_has_two() -> None:
     assert list(pages()) == sorted(pages())
-    assert len(pages()) == len(OTHERS) + len(rules.checks())
+    assert len(pages()) == len(others()) + len(rules.checks())
 
 
 @pytest.mark.parametrize("code", pages())
@@ -112,11 +111,10 @@ def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None
 
 
 @pytest.mark.parametrize(
-    "other", [other for other in OTHERS if other.rule.code not in WITHOUT_EXAMPLES | ON_HOSTS | BY_LOCK]
+    "page", [page for page in others() if page.rule.code not in WITHOUT_EXAMPLES | ON_HOSTS | BY_LOCK]
 )
-def test_the_examples_of_a_page_hold(other: tuple[rules.Rule, str]) -> None:
-    rule = other[0]
-    page = pages()[rule.code]
+def test_the_examples_of_a_page_hold(page: Page) -> None:
+    rule = page.rule
     for example in page.bad:
         findings = found(example.encode())
         assert {(each.code, each.slug, each.severity) for each in findings} == {(rule.code, rule.slug, rule.severity)}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sparkiac import rules
 from sparkiac.engines import vllm_check
 from sparkiac.plan import build
-from sparkiac.rules import examined
 from sparkiac.rules.subject import Subject
 from tests.plan.fleets import ONES, deployment, resolved
 
@@ -43,6 +42,6 @@ def test_all_facts_read_the_same_subject(monkeypatch: pytest.MonkeyPatch) -> Non
         made.append(container.name)
         return Subject(host, container)
 
-    monkeypatch.setattr(examined, "Subject", counted)
+    monkeypatch.setattr(rules, "Subject", counted)
     rules.check(build(found), found)
     assert len(made) == 1

@@ -11,7 +11,7 @@ from sparkiac import catalog, pipeline, rules
 from sparkiac.memory.values import GIB
 from sparkiac.plan.facts import facts
 from sparkiac.resolve.catalogued import named
-from sparkiac.rules.others import OTHERS
+from sparkiac.rules.pages import others
 from tests.conftest import ROOT
 from tests.plan.fleets import checked, deployment, planned
 from tests.rules.coverage_fleet import COVERED
@@ -27,7 +27,7 @@ def test_what_covers_a_code_is_there(code: str) -> None:
     elif how == "symptom":
         assert code in {symptom.code for symptom in catalog.symptoms()}
     elif how.startswith("merged into "):
-        assert how.rpartition(" ")[2] in _RULES | {other.rule.code for other in OTHERS}
+        assert how.rpartition(" ")[2] in _RULES | {other.rule.code for other in others()}
     elif how.startswith("by construction: "):
         file, _, name = how.partition(": ")[2].partition("::")
         assert f"def {name}(" in (ROOT / file).read_text()

@@ -6,9 +6,8 @@ import pytest
 
 from sparkiac import catalog, rules
 from sparkiac.report import Severity
-from sparkiac.rules import profiles
 from sparkiac.rules.pages import pages
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, Rule, hidden
 from tests.plan.fleets import checked, deployment, said
 from tests.rules.test_check import saying
 
@@ -44,12 +43,12 @@ def test_the_profiles_go_from_errors_to_everything() -> None:
     ],
 )
 def test_the_severity_decides_unless_the_rule_says_otherwise(given: Rule, smallest: str) -> None:
-    assert profiles.smallest(given, FLOORS) == smallest
+    assert given.smallest_profile(FLOORS) == smallest
 
 
 def test_each_profile_has_what_the_ones_before_it_have() -> None:
     every = [page.rule for page in pages().values()]
-    outside = [profiles.hidden(every, FLOORS, name) for name in FLOORS]
+    outside = [hidden(every, FLOORS, name) for name in FLOORS]
     assert outside[0] >= outside[1] >= outside[2] == frozenset()
     assert ("MEM100", Severity.WARNING) in outside[0] - outside[1]
     assert ("FLG004", Severity.INFO) in outside[1] - outside[2]
@@ -60,7 +59,7 @@ def test_each_profile_has_what_the_ones_before_it_have() -> None:
 def test_a_rule_names_a_profile_that_there_is_and_an_error_that_cannot_be_waived_names_none() -> None:
     for page in pages().values():
         assert page.rule.profile in {"", *FLOORS}, page.rule.code
-        assert not (profiles.always_shown(page.rule) and page.rule.profile), page.rule.code
+        assert not (page.rule.always_shown and page.rule.profile), page.rule.code
 
 
 def test_without_a_word_errors_and_warnings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.resolve import catalogued
-from sparkiac.rules import readings
+from sparkiac.rules.deployments import count
+from sparkiac.rules.hst008_model_needs_its_directory import served_from_directory
 from tests.plan.fleets import container, deployment
 
 
@@ -22,15 +23,15 @@ from tests.plan.fleets import container, deployment
     ],
 )
 def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) -> None:
-    assert readings.count(container(deployment(f"set: {{max_model_len: {written}}}")), "max_model_len") == number
-    assert readings.count(container(deployment()), "block_size") is None
+    assert count(container(deployment(f"set: {{max_model_len: {written}}}")), "max_model_len") == number
+    assert count(container(deployment()), "block_size") is None
 
 
 def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say() -> None:
     models: dict[str, list[catalogued.Catalogued]] = {}
     for each in catalogued.everything():
         models.setdefault(each.values.get("model", ""), []).append(each)
-    found = {model: readings.served_from_directory(model) for model in models if model}
+    found = {model: served_from_directory(model) for model in models if model}
     wanted = {
         model: entries[0].name if all("model_path" in each.values for each in entries) else None
         for model, entries in models.items()
@@ -38,4 +39,4 @@ def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say()
     }
     assert found == wanted
     assert {None} < set(found.values())
-    assert readings.served_from_directory("example/model") is None
+    assert served_from_directory("example/model") is None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.rules import readings
+from sparkiac.rules import deployments
 from tests.plan.fleets import ONES, deployment, planned
 
 UNSET = "set: {gpu_memory_utilization: null}"
 
 
-def share(*lines: str) -> readings.Share | None:
+def share(*lines: str) -> deployments.Share | None:
     """Return the share of the one deployment with these lines."""
     (host,) = planned(deployment(*lines)).hosts
-    return readings.share(host, host.containers[0])
+    return deployments.share(host, host.containers[0])
 
 
 def test_what_is_set_is_taken() -> None:

@@ -125,7 +125,7 @@ FILES = [*SHIPPED, *BAD]
 
 def read_with(loader: Any, raw: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:  # noqa: ANN401
     """Read with one of PyYAML's loaders; of a syntax error keep the line, its words are the parser's own."""
-    monkeypatch.setattr(reader, "_LOADER", loader)
+    monkeypatch.setattr(reader, "LOADER", loader)
     document, _ = gate.read(raw, name="x")
     found = [
         (finding.code, finding.loc.mark.line) if finding.code == "YML004" else finding
@@ -155,7 +155,7 @@ def test_both_loaders_read_any_data_alike(data: dict[str, Any]) -> None:
 
 def test_the_pure_loader_refuses_what_python_cannot_make(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ('a: "\\U00110000"\n', f"%YAML 1.{'9' * 5000}\n---\na: b\n"):
-        for loader in (reader._LOADER, yaml.SafeLoader):  # noqa: SLF001
-            monkeypatch.setattr(reader, "_LOADER", loader)
+        for loader in (reader.LOADER, yaml.SafeLoader):
+            monkeypatch.setattr(reader, "LOADER", loader)
             (finding,) = gate.read(text.encode(), name="x")[1]
             assert finding.code == "YML004"

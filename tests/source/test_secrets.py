@@ -82,7 +82,7 @@ NEVER = (CANARY, "424242", "424_242")
 @pytest.fixture(params=["libyaml", "pure Python"])
 def _loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pure Python":
-        monkeypatch.setattr(reader, "_LOADER", yaml.SafeLoader)
+        monkeypatch.setattr(reader, "LOADER", yaml.SafeLoader)
 
 
 @pytest.mark.usefixtures("_loader")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkiac import catalog
 
 if TYPE_CHECKING:
-    from sparkiac.model.alerts import AlertRule
+    from sparkiac.model.tables import AlertRule
 
 PAGE = Path(__file__).parents[2] / "docs/alerts.md"
 HEAD = """\

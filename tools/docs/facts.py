@@ -1,4 +1,7 @@
-"""Writes sparkiac/catalog/facts/index.json from the front matter of the facts. Run it after a change of a fact."""
+"""Writes the index.json of the facts, and that of the pages of other codes, from the front matter of the files.
+
+Run it after a change of a fact or a page.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ import yaml
 
 from sparkiac.catalog import evidence
 
-ROOT = Path(evidence.__file__).parent / "facts"
-PAGE = ROOT / "index.json"
+PAGES = [Path(evidence.__file__).parent / folder / "index.json" for folder in evidence.FOLDERS]
 
 
-def text() -> str:
-    """Return the index: one line for each file of facts."""
-    lines = (f"{json.dumps(path.stem)}: {json.dumps(front_matter(path))}" for path in sorted(ROOT.glob("*.md")))
+def text(page: Path) -> str:
+    """Return an index: one line for each file beside it."""
+    files = sorted(page.parent.glob("*.md"))
+    lines = (f"{json.dumps(path.stem)}: {json.dumps(front_matter(path))}" for path in files)
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -26,4 +29,5 @@ def front_matter(path: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(text(), encoding="utf-8", newline="\n")
+    for page in PAGES:
+        page.write_text(text(page), encoding="utf-8", newline="\n")

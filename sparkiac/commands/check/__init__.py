@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.pipeline import Outcome
-    from sparkiac.rules.profiles import Hidden
+    from sparkiac.rules.rule import Hidden
 
 _WITH_FIX: Final = ("text", "json")
 _FAMILY: Final = 3
@@ -118,23 +118,23 @@ def _print(outcome: Outcome, output_format: str, *, file: str) -> None:
 def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> Hidden:
     """Return what to hide. Codes that cannot be waived are never hidden."""
     from sparkiac import catalog
-    from sparkiac.rules import profiles
     from sparkiac.rules.pages import pages
+    from sparkiac.rules.rule import every_severity, hidden
 
     rules = {code: page.rule for code, page in pages().items()}
-    unwaivable = {code for code, rule in rules.items() if profiles.always_shown(rule)}
+    unwaivable = {code for code, rule in rules.items() if rule.always_shown}
     if select is not None and profile is not None:
         message = "--select and --profile exclude each other; remove --profile"
         raise click.UsageError(message)
     if select is not None:
-        hidden = profiles.every_severity(rules.keys() - _codes(select, rules))
+        unshown = every_severity(rules.keys() - _codes(select, rules))
     else:
         levels = catalog.profiles()
         name = known("profile", levels.default if profile is None else profile, levels.profiles)
-        hidden = profiles.hidden(rules.values(), levels.floors, name)
+        unshown = hidden(rules.values(), levels.floors, name)
     if ignore is not None:
-        hidden |= profiles.every_severity(_codes(ignore, rules, without=unwaivable))
-    return hidden - profiles.every_severity(unwaivable)
+        unshown |= every_severity(_codes(ignore, rules, without=unwaivable))
+    return unshown - every_severity(unwaivable)
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:

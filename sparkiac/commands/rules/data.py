@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.report import Severity
-from sparkiac.rules import profiles
 from sparkiac.rules.pages import Page, pages
 from sparkiac.rules.rule import Rule
 
@@ -49,7 +48,7 @@ def summary(page: Page) -> dict[str, Any]:
         "slug": rule.slug,
         "severity": str(rule.severity),
         "waivable": rule.waivable,
-        "profile": profiles.smallest(rule, catalog.profiles().floors) if rule.phase == "generate" else None,
+        "profile": rule.smallest_profile(catalog.profiles().floors) if rule.phase == "generate" else None,
         "phase": rule.phase,
         "since": rule.since,
         "title": page.title,
@@ -88,6 +87,6 @@ def _waiver(rule: Rule) -> str:
         return "**It cannot be waived**: correct the part that it names."
     if rule.phase == "preflight":
         return "**It cannot be waived**: it is found on a host, so repair the host or correct the inventory."
-    if profiles.always_shown(rule):
+    if rule.always_shown:
         return "**It cannot be waived**: every profile contains it, and no option turns it off."
     return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` skips it."

@@ -134,6 +134,7 @@ ENGINE: Final = Engine(
     of_vllm={"max_model_len": "ctx_size", "max_num_seqs": "parallel"},
     elsewhere=_ELSEWHERE,
     spellings=_SPELLINGS,
+    plain_v_cache=frozenset({"f32", "f16", "bf16"}),
     # They require a value since September 2025.
     former_switches={"-fa": "on", "--flash-attn": "on"},
     health="/health",

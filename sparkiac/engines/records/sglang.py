@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Request, Start
+from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Refusal, Request, Start
+from sparkiac.engines.tables import OptionTable
 from sparkiac.engines.words import written
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -108,6 +109,37 @@ GROUPS: Final = Groups(
 )
 """Data parallelism (`dp_size`) divides the processes of a tensor-parallel group; it needs no further ones."""
 
+_PHASES: Final = ("prefill", "decode")
+_REFUSALS: Final = (
+    Refusal("fa3", _PHASES, "0.4.7", "0.5.23", "compute capability 8 or 9"),
+    Refusal("trtllm_mha", _PHASES, "0.5.1", "0.5.9", "compute capability 10"),
+    Refusal("trtllm_mha", ("prefill",), "0.5.10", "0.5.18", "compute capability 10 for prefill"),
+    Refusal("trtllm_mha", ("prefill",), "0.5.19", "0.5.23", "a KV cache dtype other than fp8_e4m3", "fp8_e4m3"),
+    Refusal("trtllm_mla", ("decode",), "0.5.1", "0.5.4.post1", "compute capability 10"),
+    Refusal("cutedsl_mla", ("decode",), "0.5.13", "0.5.23", "compute capability 10"),
+)
+"""From its released wheels: `create_flashattention_v3_backend`, in model_runner.py and later layers/attention/
+attention_registry.py, and server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py."""
+_REPLACED: Final = frozenset({("fa3", "fp8_e5m2")})
+"""Backend and KV cache dtype that SGLang replaces by Triton."""
+
+
+def refused(options: Mapping[str, object], table: OptionTable, release: str) -> dict[str, Refusal]:
+    """Return the options whose backend a release refuses, each with the first reason."""
+    found: dict[str, Refusal] = {}
+    cache = options.get("kv_cache_dtype")
+    for phase in _PHASES:
+        own = f"{phase}_attention_backend"
+        name = "attention_backend" if options.get(own) is None else own
+        backend = options.get(name)
+        for each in _REFUSALS if (backend, cache) not in _REPLACED else ():
+            held = table.releases[table.releases.index(each.first) : table.releases.index(each.last) + 1]
+            applies = each.backend == backend and phase in each.phases and each.kv_cache in {None, cache}
+            if applies and release in held:
+                found.setdefault(name, each)
+    return found
+
+
 _QUANTITIES: Final = {
     "running": Metric("sglang:num_running_reqs"),
     "waiting": Metric("sglang:num_queue_reqs"),
@@ -141,6 +173,8 @@ ENGINE: Final = Engine(
     released=True,
     context="context_length",
     memory_share="mem_fraction_static",
+    refused=refused,
+    tensor_sizes=("tp_size", "tensor_parallel_size"),
     of_vllm={
         "max_model_len": "context_length",
         "gpu_memory_utilization": "mem_fraction_static",

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sparkiac.catalog.interfaces import Interface, KeySpec, release
 from sparkiac.engines.vllm_check import names
-from sparkiac.engines.vllm_check.fault import Fault, Kind
+from sparkiac.engines.vllm_check.words import Fault, FaultKind
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
 _ITEMS: Final = {
@@ -59,7 +59,7 @@ def _keys(
     for key, inner in value.items():
         here = (*path, key)
         if key not in keys:
-            kind: Kind = "key" if name in _CLOSED or _closed(interface) else "ignored"
+            kind: FaultKind = "key" if name in _CLOSED or _closed(interface) else "ignored"
             yield Fault(kind, option, f"has no key {key}", here, key, tuple(keys))
             continue
         named = names.of_key(name, key, inner, interface)

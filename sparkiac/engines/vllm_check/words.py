@@ -1,4 +1,4 @@
-"""Parse a command line as vLLM does: the options and their arguments.
+"""Parse a command line as vLLM does: the options, their arguments, and what is wrong with one of them.
 
 vLLM's parser is Python's argparse with three habits of its own: `_` is `-` in an option's name, `--config.key value`
 is a key of a JSON value, and `-O3` is an option with its value.
@@ -11,15 +11,37 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 from sparkiac.catalog.interfaces import Interface, OptionSpec
-from sparkiac.engines.vllm_check.fault import Fault
 from sparkiac.engines.vllm_check.values import human
 
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")
 REMEMBERED: Final = 1 << 14
+FaultKind = Literal["option", "short", "value", "deprecated", "key", "ignored", "name"]
+
+
+class Fault(NamedTuple):
+    """One option, key or value that a release of vLLM rejects, ignores or has deprecated."""
+
+    kind: FaultKind
+    """`option`: unknown option. `short`: unambiguous abbreviation, which vLLM accepts. `value`: wrong value, with which
+    the server does not start. `deprecated`: deprecated option, which vLLM accepts. `key`: unknown key of a JSON value,
+    with which the server does not start. `ignored`: unknown key that vLLM ignores. `name`: unknown parser, backend,
+    format or method."""
+    option: str
+    """The option as the user wrote it; for a known option on a command line, its name."""
+    problem: str
+    """The rest of the sentence that starts with the option."""
+    path: tuple[str, ...] = ()
+    """Keys of a JSON value that lead to it."""
+    wrong: str = ""
+    """The unknown word; empty if the fault is of another kind."""
+    known: tuple[str, ...] = ()
+    """The words that are known in its place."""
+    registry: str = ""
+    """For `name`: the field of an interface that lists the known names."""
 
 
 class Given(NamedTuple):

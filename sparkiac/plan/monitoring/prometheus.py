@@ -10,7 +10,7 @@ from sparkiac.plan.monitoring.recording import PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.model.alerts import AlertGroup, AlertRule
+    from sparkiac.model.tables import AlertGroup, AlertRule
 
 INTERVAL: Final = "15s"
 """How often Prometheus collects metrics and evaluates rules."""
