@@ -11,12 +11,12 @@ import sys
 from typing import Final, NamedTuple
 
 from sparkiac.fleet.query import HostFailure, SshEndpoint, run
-from sparkiac.plan.contract import Promise
+from sparkiac.host.generation import Promise
 from sparkiac.report.assets import files
 from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
 
-IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")
+IMPORTED: Final = ("__init__.py", "contract.py", "generation.py")
 """What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .contract import validated
-from .promise import PROMISE
 
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
@@ -24,21 +23,7 @@ PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
     "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
 )  # fmt: skip
-
-
-UNIT = {
-    "name": str,
-    "files": [str],
-    "secrets": [str],
-    "memory_bytes": (int, None),
-    "listen": (str, None),
-    "group": bool,
-    "ready_timeout_s": int,
-    "drain_s": int,
-    "turns": [str],
-    "promise": (PROMISE, None),
-}
-RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
+RECORD = {"invocation": str, "content": dict[str, str], "memory_bytes": int | None, "listen": str | None}
 
 
 class CommandResult(NamedTuple):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import parsed
-from .state import WORKING
+from .state import WORKING, Alert, Message
 
 TIMEOUT_S = 20
 RESPONSE_BYTES = 1 << 16
@@ -44,7 +44,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Return no request, so that urllib raises HTTPError."""
 
 
-def send(channel: str, settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+def send(channel: str, settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message; raise NotSentError if the channel did not accept it."""
     senders: dict[str, Callable[..., None]] = {"telegram": telegram, "email": email, "webhook": webhook}
     try:
@@ -81,7 +81,7 @@ def secret(directory: Path, name: str, form: re.Pattern[str] | None = None) -> s
     return value
 
 
-def telegram(settings: dict[str, Any], message: dict[str, Any], secrets: Path, _fleet: str) -> None:
+def telegram(settings: dict[str, Any], message: Message, secrets: Path, _fleet: str) -> None:
     """Send a message with the method sendMessage of the Bot API."""
     token = secret(secrets, settings["token"], BOT_TOKEN)
     body = {"chat_id": settings["chat_id"], "text": message["text"], "link_preview_options": {"is_disabled": True}}
@@ -96,7 +96,7 @@ def telegram(settings: dict[str, Any], message: dict[str, Any], secrets: Path, _
         raise NotSentError(refusal)
 
 
-def webhook(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+def webhook(settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message in the format of Alertmanager's webhook, so that one receiver can read both."""
     url = settings["url"] if settings["secret_url"] is None else secret(secrets, settings["secret_url"], ADDRESS)
     status, _ = post(url, notification(message, fleet))
@@ -105,7 +105,7 @@ def webhook(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fl
         raise NotSentError(refusal)
 
 
-def notification(message: dict[str, Any], fleet: str) -> dict[str, Any]:
+def notification(message: Message, fleet: str) -> dict[str, Any]:
     """Return a message in the format of Alertmanager's webhook, version 4."""
     alerts = [notified(alert, message["time"]) for alert in message["alerts"]]
     firing = any(alert["status"] == "firing" for alert in alerts)
@@ -124,7 +124,7 @@ def notification(message: dict[str, Any], fleet: str) -> dict[str, Any]:
     }
 
 
-def notified(alert: dict[str, Any], now: float) -> dict[str, Any]:
+def notified(alert: Alert, now: float) -> dict[str, Any]:
     """Return one alert in the format of Alertmanager."""
     resolved = alert["state"] == WORKING
     return {
@@ -143,7 +143,7 @@ def stamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def email(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+def email(settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message through a mail server, over TLS."""
     mail = EmailMessage()
     mail["Subject"] = message["text"].partition("\n")[0]

@@ -19,32 +19,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..contract import validated
-from ..promise import PROMISE
 from . import ask, turns
 from . import channels as fleet_channels
 from . import messages as fleet_messages
 from . import state as fleet_state
 from .ask import Result
 from .channels import NotSentError
+from .settings import FleetCheck
 from .state import Moment, State, Store
 
 CONFIG = Path("/etc/sparkiac/fleet.json")
 OWN = "state of the fleet timer"
 """Entry about the disk of the timer's own host."""
-
-ENDPOINT = {"name": str, "host": (str, None), "url": str, "remedy": str, "turns": [str], "promise": (PROMISE, None)}
-TELEGRAM = {"url": str, "chat_id": int, "token": str}
-EMAIL = {"host": str, "port": int, "sender": str, "to": [str], "user": (str, None), "password": (str, None)}
-WEBHOOK = {"url": (str, None), "secret_url": (str, None)}
-CHANNELS = {"telegram": (TELEGRAM, None), "email": (EMAIL, None), "webhook": (WEBHOOK, None)}
-FLEET = {
-    "fleet": str,
-    "host": str,
-    "period_s": int,
-    "endpoints": [ENDPOINT],
-    "channels": CHANNELS,
-    "heartbeat": (str, None),
-}
 
 
 class Places(NamedTuple):
@@ -164,7 +150,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--config", type=Path, default=CONFIG, metavar="FILE", help="(default: %(default)s)")
     path = parser.parse_args(argv).config
     try:
-        fleet = validated("fleet_check", str(path), json.loads(path.read_text(encoding="utf-8")), FLEET)
+        fleet = validated("fleet_check", str(path), json.loads(path.read_text(encoding="utf-8")), FleetCheck)
         run = Run(fleet, places())
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import ContractError, validated
+from ..generation import GroupNode
 from . import link as group_link
 
-NODE = {"host": str, "leader": str, "address": str, "port": int, "workers": [str], "version": str}
 STEP_S = 0.5
 
 
@@ -94,7 +94,7 @@ def main(argv: list[str]) -> int:
         return 2
     path, *command = argv
     try:
-        node: dict[str, Any] = validated("group", path, json.loads(Path(path).read_text(encoding="utf-8")), NODE)
+        node: dict[str, Any] = validated("group", path, json.loads(Path(path).read_text(encoding="utf-8")), GroupNode)
         leads = node["host"] == node["leader"]
         link = group_link.Leader(node) if leads else group_link.Worker(node)
     except ContractError as error:

@@ -123,9 +123,4 @@ def write(host: LocalHost, unit: str, text: str) -> None:
     temporary.replace(directory / f"{unit}.env")
 
 
-EXPECTED = {
-    "rdma": [{"device": str, "interface": str, "address": (str, None)}],
-    "sockets": (str, None),
-}
-LINKS = {"links": [{"interface": str, "address": str, "mtu": (int, None), "speed_gbit": (float, None)}]}
 CHECKS = {"links": Check(check_link, "correct fabric.links of the host in the inventory, or the network of the host")}

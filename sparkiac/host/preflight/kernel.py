@@ -39,5 +39,4 @@ def check_unpinnable(wanted: dict[str, Any], host: Any) -> Iterator[CheckResult]
     yield CheckResult(state, "pinnable memory", found or kernel, ALL, hint, wanted["code"])
 
 
-EXPECTED = {"unpinnable": ({"rdma_units": [str], "hint": str, "code": str}, None)}
 CHECKS = {"unpinnable": Check(check_unpinnable)}

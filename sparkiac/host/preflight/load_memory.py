@@ -25,16 +25,8 @@ from .. import durable
 from ..contract import validated
 from ..launchers import launcher
 from ..local import LocalHost, setting
+from .expectations import LoadGuard
 
-GUARD = {
-    "drop_every_s": (float, None),
-    "drop_for_s": int,
-    "read_ahead_kib": (int, None),
-    "read_ahead_for_s": int,
-    "store": (str, None),
-    "sysctls": [{"key": str, "value": str}],
-    "for_s": int,
-}
 RECORD = "/run/sparkiac/load-memory.json"
 LOCK = "/run/sparkiac/load-memory.lock"
 DROP = "/proc/sys/vm/drop_caches"
@@ -46,7 +38,7 @@ Record = dict[str, dict[str, Any]]  # "original": file → value before sparkiac
 def read_guard(machine: LocalHost, unit: str) -> dict[str, Any]:
     """Return what the plan says about the load of a unit."""
     path = f"/etc/sparkiac/{unit}/load-memory.json"
-    return dict(validated("load_memory", path, json.loads(machine.read(path)), GUARD))
+    return dict(validated("load_memory", path, json.loads(machine.read(path)), LoadGuard))
 
 
 def begin(machine: LocalHost, unit: str) -> None:

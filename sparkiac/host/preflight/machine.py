@@ -135,19 +135,6 @@ def check_load_tuning(wanted: dict[str, str], host: LocalHost) -> Iterator[Check
             yield CheckResult("info", "loop that drops caches", f"process {file.parts[-2]}", "none", hint, "MEM013")
 
 
-EXPECTED = {
-    "architecture": str,
-    "gpu": ({"name": str, "compute_capability": str}, None),
-    "driver": (str, None),
-    "doubted_drivers": [{"series": str, "why": str}],
-    "image_drivers": [{"unit": str, "min_driver": str, "forward_compat": (str, None)}],
-    "kernel_parameters": {str: str},
-    "versions": dict.fromkeys(VERSION_COMMANDS, (str, None)),
-    "docker_access": ({"user": str, "group": str}, None),
-    "memory_bytes": (int, None),
-    "idle_memory_bytes": (int, None),
-    "load_tuning": {str: str},
-}
 CHECKS = {
     "architecture": Check(check_architecture, "the images are for another architecture; check the address of the host"),
     "nvidia-smi": Check(

@@ -24,6 +24,7 @@ from typing import Any
 from ..contract import ContractError, validated
 from . import fabric, machine, needs, start
 from . import kernel as preflight_kernel
+from .expectations import Expectations
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, run_check
 
 CHECKS: dict[str, Check] = {
@@ -36,16 +37,6 @@ CHECKS: dict[str, Check] = {
 GPU = ("gpu", "driver", "doubted_drivers", "image_drivers")  # checked with one call of nvidia-smi
 WIDTH, INDENT = 100, " " * 17
 PAIRS = ("versions", "kernel_parameters")  # name → value; each pair is a separate check
-# The expectations that this program reads. Null and empty values are not checked.
-UNITS = {str: start.EXPECTED}
-EXPECTED = {
-    "host": str,
-    "units": UNITS,
-    **machine.EXPECTED,
-    **preflight_kernel.EXPECTED,
-    **fabric.LINKS,
-    **needs.EXPECTED,
-}
 
 
 def checked(key: str, wanted: object, host: LocalHost) -> list[CheckResult]:
@@ -55,7 +46,7 @@ def checked(key: str, wanted: object, host: LocalHost) -> list[CheckResult]:
 
 def check_host(wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
     """Run all checks of the expectations; raise ContractError if the expectations have unknown or missing keys."""
-    validated("preflight", "expectations", wanted, EXPECTED)
+    validated("preflight", "expectations", wanted, Expectations)
     gpu = {key: wanted[key] for key in GPU}
     asked = {**wanted, "nvidia-smi": gpu if any(gpu.values()) else None}
     lines = []
@@ -69,7 +60,7 @@ def check_host(wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
 
 def check_unit(name: str, wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
     """Check one unit before its start and prepare the start."""
-    validated("preflight", "expectations", wanted, EXPECTED)
+    validated("preflight", "expectations", wanted, Expectations)
     lines = checked("start", {**wanted["units"][name], "name": name}, host)
     kernel = wanted["unpinnable"]
     return lines + (checked("unpinnable", kernel, host) if kernel and name in kernel["rdma_units"] else [])

@@ -9,7 +9,6 @@ from .host import CheckResult, LocalHost
 
 RULES = "/run/sparkiac/store.nft"
 HINT = "install nftables; without it, every host that reaches this one can connect"
-EXPECTED = {"ports": [str], "peers": [str]}
 
 
 def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:

@@ -87,14 +87,4 @@ def weights(model: dict[str, Any], host: LocalHost) -> CheckResult:
     return compare(not wrong, label, found, want, "apply again: it downloads what differs", "MN008")
 
 
-EXPECTED = {
-    "image": str,
-    "memory_bytes": (int, None),
-    "secrets": [str],
-    "cache": (str, None),
-    "files": [str],
-    "weights": [{"path": str, "commit": str, "manifest": str}],
-    "fabric": (fabric.EXPECTED, None),
-    "group_ports": (rendezvous.EXPECTED, None),
-}
 CHECKS = {"start": Check(check_start, "apply again; if memory is short, check what else uses it, or reboot the host")}

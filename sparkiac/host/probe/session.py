@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..promise import GENERATES
 from . import metrics as probe_metrics
 from .http import NotServingError, Server, Stream
 
@@ -13,6 +12,8 @@ HEALTH_TIMEOUT_S = 4
 ANSWER_TIMEOUT_S = 60.0
 FIRST_TOKEN_S = 10
 """Limit for the first token of a short request to a warm server in which no request waits."""
+GENERATES = ("chat", "generate")
+"""Kinds of servers that generate text."""
 CHAT = "/v1/chat/completions"
 
 

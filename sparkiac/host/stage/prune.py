@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..contract import validated
+from ..generation import Needs
 from .images import docker, inspect
 from .layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
-from .store import COMMIT, NAME, SHA256, STORES, StagedModel, StageError, locked, write_text
+from .store import COMMIT, NAME, SHA256, StagedModel, StageError, locked, write_text
 
 GENERATIONS = Path("/var/lib/sparkiac/generations")
 CACHES = Path("/var/cache/sparkiac")
 FILES = Path("/var/lib/sparkiac/files")
-NEEDS = {"images": [str], "stores": STORES, "extra_files": [str], "caches": [str]}
 GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
@@ -76,7 +76,7 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
     if not GENERATION.fullmatch(generation):
         message = f"not a valid generation name: {generation!r}"
         raise StageError(message)
-    validated("program", "needs", needs, NEEDS)
+    validated("program", "needs", needs, Needs)
     former = records(roots)
     newest = max((each.sequence for each in former), default=0)
     images = {name: (inspect(name) or ("", 0))[0] for name in sorted(needs["images"])}

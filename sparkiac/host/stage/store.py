@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from ..contract import ContractError, validated
+from ..generation import ModelManifest, StagedStore
 
 MANIFESTS = Path("/etc/sparkiac")
 GIB = 1 << 30
@@ -24,8 +25,6 @@ AT_ONCE = 4
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LAYOUTS = ("hub", "directory")
-STORES = [{"path": str, "models": [{"model": str, "commit": str, "layout": str, "manifest": str}]}]
-MANIFEST = {"model": str, "commit": str, "gated": bool, "files": {str: {"sha256": str, "size_bytes": int}}}
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -79,7 +78,7 @@ def read_models(stores: str, read: Callable[[str], str]) -> list[StagedModel]:
     try:
         return [
             read_model(Path(store["path"]), entry, json.loads(read(entry["manifest"])))
-            for store in validated("program", "stores", json.loads(stores), STORES)
+            for store in validated("program", "stores", json.loads(stores), list[StagedStore])
             for entry in store["models"]
         ]
     except ContractError:
@@ -91,7 +90,7 @@ def read_models(stores: str, read: Callable[[str], str]) -> list[StagedModel]:
 
 def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> StagedModel:
     """Combine an entry of a store with the manifest of the model; reject names with `..` and other invalid values."""
-    validated("program", entry["manifest"], manifest, MANIFEST)
+    validated("program", entry["manifest"], manifest, ModelManifest)
     files = tuple(ModelFile(path, each["size_bytes"], each["sha256"]) for path, each in manifest["files"].items())
     model = StagedModel(store, entry["model"], entry["commit"], entry["layout"], manifest["gated"], files)
     same = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS

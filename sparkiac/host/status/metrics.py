@@ -18,13 +18,12 @@ from typing import Any
 
 from .. import durable
 from ..contract import validated
+from ..generation import HostMetrics
 from ..local import LocalHost
 from . import metrics_kernel, metrics_state, metrics_units
 
 CONFIG = "/etc/sparkiac/metrics.json"
 FILE = "/var/lib/sparkiac/metrics/sparkiac.prom"
-MEASURED_UNIT = {"unit": str, "deployment": (str, None)}
-METRICS = {"units": [MEASURED_UNIT]}
 FAULTS = (OSError, ValueError, RuntimeError)
 HELP = {
     "sparkiac_unit_ready": ("gauge", "Whether the unit runs and answers its health check."),
@@ -83,7 +82,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--root", type=Path, default=Path("/"), help="root directory of the host, for tests")
     machine = LocalHost(parser.parse_args(argv).root)
     try:
-        config = validated("program", CONFIG, json.loads(machine.read(CONFIG)), METRICS)
+        config = validated("program", CONFIG, json.loads(machine.read(CONFIG)), HostMetrics)
         durable.write(machine.path(FILE), text(samples(machine, config)).encode(), 0o644)
     except FAULTS as error:
         sys.stderr.write(f"host_metrics: {error}\n")

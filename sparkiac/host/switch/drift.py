@@ -13,9 +13,10 @@ from typing import Any
 
 from .. import durable, local, state
 from ..contract import validated
+from ..generation import GenerationPlan, PlacedFile
 from ..local import LocalHost
 from . import actions, turns
-from .store import FILE, GENERATION, GENERATIONS, HOME, PLAN
+from .store import GENERATIONS, HOME, PLAN
 
 SAVED = f"{HOME}/saved"
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system")
@@ -30,7 +31,7 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     """Return how the host differs from a generation that is installed on it."""
     listed = files_of(machine, generation)
     base = f"{GENERATIONS}/{generation}/files"
-    plan = validated("program", PLAN, json.loads(machine.read(f"{base}/{PLAN}")), GENERATION)
+    plan = validated("program", PLAN, json.loads(machine.read(f"{base}/{PLAN}")), GenerationPlan)
     wanted = {each["key"]: each["value"] for each in plan["sysctls"]}
     ours = {each["path"] for each in listed}
     secrets = secret_values(machine)
@@ -61,7 +62,7 @@ def save_edited(machine: LocalHost, generation: str) -> list[str]:
 def files_of(machine: LocalHost, generation: str) -> list[dict[str, str]]:
     """Return path, mode and hash of the files of a generation."""
     name = f"{GENERATIONS}/{generation}/files.json"
-    return list(validated("program", name, json.loads(machine.read(name)), [FILE]))
+    return list(validated("program", name, json.loads(machine.read(name)), list[PlacedFile]))
 
 
 def is_edited(machine: LocalHost, file: dict[str, str]) -> bool:

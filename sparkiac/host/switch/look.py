@@ -5,28 +5,37 @@ from __future__ import annotations
 import hashlib
 import stat
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import local, state
 from ..contract import validated
+from ..generation import GenerationPlan, PlacedFile
 from ..local import SECRETS, CommandResult, LocalHost
 from . import actions, turns
 from . import lease as switch_lease
-from .store import GENERATION
 
 FILES = "/var/lib/sparkiac/files"
 PROGRAMS = "/usr/local/lib/sparkiac/host"
 DOCKER_GROUP = "docker"
 HEALTHY = "healthy"
+
+
+class Directory(NamedTuple):
+    """A directory that a generation needs."""
+
+    path: str
+    mode: str
+
+
 LOOK = {
     "generation": str,
-    "files": [{"path": str, "mode": str, "sha256": str}],
-    "plan": GENERATION,
-    "secrets": {"salt": str, "hashes": {str: str}},
-    "images": [str],
-    "networks": [str],
-    "directories": [{"path": str, "mode": str}],
-    "extra_files": [str],
+    "files": list[PlacedFile],
+    "plan": GenerationPlan,
+    "secrets": {"salt": str, "hashes": dict[str, str]},
+    "images": list[str],
+    "networks": list[str],
+    "directories": list[Directory],
+    "extra_files": list[str],
     "user": str,
     "controller": switch_lease.CONTROLLER,
 }

@@ -37,7 +37,7 @@ STOP_S = 30
 STARTS = "/run/sparkiac/starts"
 RAN = "ran"
 """File in the runtime directory of the unit: its container has started since the last call."""
-RECORD = {"at_s": float, "unanswered": int, "available_bytes": int, "ready": [str], "gave_up": (str, None)}
+RECORD = {"at_s": float, "unanswered": int, "available_bytes": int, "ready": list[str], "gave_up": str | None}
 
 
 def begin(machine: LocalHost, name: str) -> None:

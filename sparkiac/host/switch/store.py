@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from .. import durable, state
 from ..contract import validated
-from ..generation import PlacedFile, generation_id
-from ..local import UNIT, LocalHost
-from ..stage.prune import NEEDS
+from ..generation import GenerationPlan, PlacedFile, generation_id
+from ..local import LocalHost
 
 HOME = "/var/lib/sparkiac"
 GENERATIONS = f"{HOME}/generations"
@@ -26,19 +25,6 @@ ADOPTED = "adopted.json"
 """Plan of a generation that an older version of sparkiac installed; that version had no generation.json."""
 FORMER_LIST = "/etc/sparkiac/owned.json"
 """Where older versions of sparkiac listed the files and units that they installed."""
-SYSCTL = {"key": str, "value": str}
-GROUP = {"members": [str], "coordinator": str, "address": str, "port": int, "peers": [str]}
-GENERATION = {
-    "host": str,
-    "memory_bytes": (int, None),
-    "turns": [str],
-    "units": [UNIT],
-    "sysctls": [SYSCTL],
-    "group": (GROUP, None),
-    "needs": NEEDS,
-}
-FILE = {"path": str, "mode": str, "sha256": str}
-STAGED = {"generation": str, "files": [{**FILE, "text": str}]}
 NAME = re.compile(r"[0-9a-f]{16}")
 NOTHING: dict[str, Any] = {
     "host": "",
@@ -54,6 +40,18 @@ NOTHING: dict[str, Any] = {
 
 class GenerationError(RuntimeError):
     """A generation is missing, damaged or not what was announced."""
+
+
+class StagedFile(NamedTuple):
+    """A generated file with its content."""
+
+    path: str
+    mode: str
+    sha256: str
+    text: str
+
+
+STAGED = {"generation": str, "files": list[StagedFile]}
 
 
 class Generation(NamedTuple):
@@ -95,15 +93,15 @@ def load(machine: LocalHost, name: str | None) -> Generation:
         return Generation(None, (), NOTHING, None)
     place = directory(machine, name)
     try:
-        listed = validated("program", "files.json", json.loads((place / "files.json").read_text("utf-8")), [FILE])
+        text = (place / "files.json").read_text("utf-8")
     except FileNotFoundError:
         message = f"this host has no generation {name}; it has {', '.join(kept(machine)) or 'none'}"
         raise GenerationError(message) from None
+    listed = validated("program", "files.json", json.loads(text), list[PlacedFile])
     files = tuple(PlacedFile(**each) for each in listed)
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
-    text = adopted.read_bytes() if adopted.exists() else found.content(PLAN)
-    return found._replace(plan=read_plan(PLAN, text))
+    return found._replace(plan=read_plan(PLAN, adopted.read_bytes() if adopted.exists() else found.content(PLAN)))
 
 
 def installed(machine: LocalHost) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
     plan = json.loads(text)
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
-    return dict(validated("program", name, plan, GENERATION))
+    return dict(validated("program", name, plan, GenerationPlan))
 
 
 def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
