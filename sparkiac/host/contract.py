@@ -42,8 +42,7 @@ def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: 
     """Return the value, or raise ContractError with its unknown and missing keys; `name` is the name of the file."""
     found = list(differences(value, shape, ""))
     if found:
-        message = f"{name}: {message_for(program, found)}: {AGAIN}"
-        raise ContractError(message)
+        raise ContractError(f"{name}: {message_for(program, found)}: {AGAIN}")
     return value
 
 

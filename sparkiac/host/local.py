@@ -96,7 +96,7 @@ def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
     found = blocks(done.output)
     if done.code or len(found) != len(names):
-        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003
+        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")
     return dict(zip(names, found, strict=True))
 
 
@@ -127,7 +127,7 @@ def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: s
     """Record the inputs of a unit at its start, with systemd's ID of this start."""
     unit = next((each for each in planned["units"] if each["name"] == name), None)
     if unit is None:
-        raise ValueError(f"the installed generation has no unit {name}")  # noqa: EM102, TRY003
+        raise ValueError(f"the installed generation has no unit {name}")
     state = states(machine, [name])[name]
     found = content(machine, unit, state, {})
     if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk

@@ -30,11 +30,6 @@ RECORDS = {
 }
 CONFIGURED = GOLDEN.glob("*/expected/hosts/*/etc/sparkiac/**/*.json")
 FILES = sorted(path for path in CONFIGURED if path.name in RECORDS and "grafana" not in path.parts)
-    path
-    for name in RECORDS
-    for path in GOLDEN.glob(f"*/expected/hosts/*/etc/sparkiac/**/{name}")
-    if "grafana" not in path.parts
-)
 
 
 def variables(role: str, file: str, name: str) -> set[str]:

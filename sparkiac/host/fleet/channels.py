@@ -73,11 +73,9 @@ def secret(directory: Path, name: str, form: re.Pattern[str] | None = None) -> s
     try:
         value = (directory / name).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
-        message = f"the secret {name} cannot be read: {type(error).__name__}"
-        raise NotSentError(message) from None
+        raise NotSentError(f"the secret {name} cannot be read: {type(error).__name__}") from None
     if form is not None and not form.fullmatch(value):
-        message = f"the secret {name} does not have the form {form.pattern}"
-        raise NotSentError(message)
+        raise NotSentError(f"the secret {name} does not have the form {form.pattern}")
     return value
 
 

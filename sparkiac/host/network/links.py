@@ -57,7 +57,7 @@ def run(*argv: str) -> str:
     done = subprocess.run(argv, stdout=pipe, stderr=pipe, timeout=TIMEOUT_S, check=False)  # noqa: S603
     if done.returncode:
         said = b" ".join((done.stdout + b" " + done.stderr).split()).decode("utf-8", "replace")
-        raise Refused(f"{' '.join(argv[:2])}: {said or done.returncode}")  # noqa: EM102, TRY003
+        raise Refused(f"{' '.join(argv[:2])}: {said or done.returncode}")
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -120,7 +120,7 @@ def refuse_missing(ethernets: Ethernets, there: Ethernets) -> None:
     for name in ethernets:
         if name not in there:
             names = ", ".join(sorted(set(there) - {"lo"}))
-            raise Refused(f"this host has no interface {name}; it has {names}")  # noqa: EM102, TRY003
+            raise Refused(f"this host has no interface {name}; it has {names}")
 
 
 def refuse_own_access(ethernets: Ethernets) -> None:
@@ -128,7 +128,7 @@ def refuse_own_access(ethernets: Ethernets) -> None:
     routes: list[dict[str, Any]] = json.loads(run("ip", "-json", "route", "show", "default") or "[]")
     for name in sorted({str(each["dev"]) for each in routes if "dev" in each}):
         if name in ethernets:
-            raise Refused(f"{name} has the default route of this host, so it is no link between hosts")  # noqa: EM102, TRY003
+            raise Refused(f"{name} has the default route of this host, so it is no link between hosts")
 
 
 def attempt(file: str, seconds: int) -> str:
@@ -176,7 +176,7 @@ def wait_for(ethernets: Ethernets) -> None:
         time.sleep(1)
         wrong = missing(ethernets)
     if wrong:
-        raise Refused(f"netplan has applied the file, but {'; '.join(wrong)}")  # noqa: EM102, TRY003
+        raise Refused(f"netplan has applied the file, but {'; '.join(wrong)}")
 
 
 def missing(ethernets: Ethernets) -> list[str]:
@@ -197,7 +197,7 @@ def confirm() -> str:
     """Keep the tried file, and the former one as a copy."""
     content = text(TRIED)
     if content is None:
-        raise Refused("nothing is tried: the time has passed, or the host was restarted")  # noqa: EM101, TRY003
+        raise Refused("nothing is tried: the time has passed, or the host was restarted")
     former = text(INSTALLED)
     if former is not None:
         durable.write(FORMER, former.encode())

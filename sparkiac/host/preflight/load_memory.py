@@ -59,8 +59,7 @@ def launch(machine: LocalHost, unit: str) -> None:
     options = ("--quiet", "--collect", f"--unit={holder(unit)}", "--setenv=LC_ALL=C.UTF-8")
     done = machine.run("systemd-run", *options, str(launcher("load_memory")), "hold", unit)
     if done.code:
-        message = f"systemd-run: {done.errors.strip()}"
-        raise OSError(message)
+        raise OSError(f"systemd-run: {done.errors.strip()}")
 
 
 def hold(machine: LocalHost, unit: str) -> None:
@@ -108,8 +107,7 @@ def read_ahead(machine: LocalHost, guard: dict[str, Any]) -> dict[str, str]:
     for place in (device, device.parent):  # a partition has the queue of its disk
         if (place / READ_AHEAD).exists():
             return {f"/{(place / READ_AHEAD).relative_to(machine.path('/').resolve())}": str(guard["read_ahead_kib"])}
-    message = f"{guard['store']} is not on a block device with a read-ahead; remove load_memory.read_ahead_kib"
-    raise OSError(message)
+    raise OSError(f"{guard['store']} is not on a block device with a read-ahead; remove load_memory.read_ahead_kib")
 
 
 def change(machine: LocalHost, unit: str, wanted: dict[str, str]) -> None:
@@ -122,8 +120,7 @@ def change(machine: LocalHost, unit: str, wanted: dict[str, str]) -> None:
         for file, value in wanted.items():
             machine.path(file).write_text(f"{value}\n", encoding="ascii")
             if (found := value_of(machine, file)).split() != value.split():
-                message = f"{file} is {found} after setting it to {value}; change it under load_memory"
-                raise OSError(message)
+                raise OSError(f"{file} is {found} after setting it to {value}; change it under load_memory")
 
 
 def undo(machine: LocalHost, unit: str, files: list[str] | None = None) -> None:

@@ -16,18 +16,15 @@ MIN_AUDIO_BYTES = 100
 def vision(session: Session) -> str:
     """Check that the model sees the colour of a picture."""
     if not session.promise["vision"]:
-        message = "no images"
-        raise SkippedError(message)
+        raise SkippedError("no images")
     session.skip_unless_it_generates()
     choice = session.ask(media.question("red"))
     if answers.is_cut(choice):
-        message = "still reasoning"
-        raise SkippedError(message)
+        raise SkippedError("still reasoning")
     text = answers.text_of(choice)
     fault = answers.fault_of_text(text)
     if fault or "red" not in str(text).lower():
-        message = fault or f"wrong colour of a red picture: {str(text)[:60]!r}"
-        raise WrongError(message)
+        raise WrongError(fault or f"wrong colour of a red picture: {str(text)[:60]!r}")
     return repr(str(text)[:40])
 
 
@@ -40,13 +37,11 @@ def embeddings(session: Session) -> str:
     except RefusedError as refusal:
         if session.promise["kind"] == "embedding":
             raise
-        message = f"the server has no embeddings either: HTTP {refusal.status}"
-        raise SkippedError(message) from None
+        raise SkippedError(f"the server has no embeddings either: HTTP {refusal.status}") from None
     vectors = vectors_of(found)
     fault = answers.fault_of_vectors(vectors, session.promise["dimensions"])
     if fault:
-        message = f"{EMBEDDINGS}: {fault}"
-        raise WrongError(message)
+        raise WrongError(f"{EMBEDDINGS}: {fault}")
     return f"{len(vectors)} vectors with {len(vectors[0])} dimensions"
 
 
@@ -64,8 +59,7 @@ def transcription(session: Session) -> str:
     content = upload(session, TRANSCRIPTIONS, body, content_type)
     text = as_object(TRANSCRIPTIONS, content).get("text")
     if not isinstance(text, str):
-        message = f"{TRANSCRIPTIONS}: response has no text"
-        raise WrongError(message)
+        raise WrongError(f"{TRANSCRIPTIONS}: response has no text")
     return f"a tone of one second gives {text[:40]!r}"
 
 
@@ -78,8 +72,7 @@ def speech(session: Session) -> str:
     except RefusedError as refusal:
         raise unknown_api(session, refusal) from None
     if len(content) < MIN_AUDIO_BYTES:
-        message = f"{SPEECH}: only {len(content)} bytes"
-        raise WrongError(message)
+        raise WrongError(f"{SPEECH}: only {len(content)} bytes")
     return f"{len(content)} bytes of audio"
 
 
@@ -101,6 +94,5 @@ def unknown_api(session: Session, refusal: RefusedError) -> Exception:
 def only(session: Session, kind: str) -> None:
     """Skip a step for other kinds of servers."""
     if session.kind != kind:
-        message = f"not for this kind of server ({session.kind})"
-        raise SkippedError(message)
+        raise SkippedError(f"not for this kind of server ({session.kind})")
     session.may_ask()

@@ -105,8 +105,7 @@ def promise_of(path: Path, unit: str) -> dict[str, Any] | None:
     """Return the promise of a unit in generation.json; None if it has none. Raises LookupError for an unknown unit."""
     units = {each["name"]: each for each in json.loads(path.read_text(encoding="utf-8"))["units"]}
     if unit not in units:
-        message = f"{path} has no unit {unit}; it has {', '.join(sorted(units)) or 'none'}"
-        raise LookupError(message)
+        raise LookupError(f"{path} has no unit {unit}; it has {', '.join(sorted(units)) or 'none'}")
     found = units[unit]["promise"]
     return None if found is None else checked_promise(f"{path}: {unit}", found)
 

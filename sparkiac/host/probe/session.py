@@ -45,8 +45,7 @@ class Session:
     def server(self) -> Server:
         """Return the server; a worker of a group has none."""
         if self.remote is None:
-            message = "it serves no HTTP"
-            raise SkippedError(message)
+            raise SkippedError("it serves no HTTP")
         return self.remote
 
     @property
@@ -57,8 +56,7 @@ class Session:
     def skip_unless_it_generates(self) -> None:
         """Skip a step for servers that generate no chat answers, and after a step that stopped the requests."""
         if self.kind not in GENERATES:
-            message = f"not for this kind of server ({self.kind})"
-            raise SkippedError(message)
+            raise SkippedError(f"not for this kind of server ({self.kind})")
         self.may_ask()
 
     def may_ask(self) -> None:

@@ -71,11 +71,9 @@ class Watch:
         if load is None:
             return
         if self.state["hung"] and not moved:
-            message = f"no answer within {HANG_S} s, and the token counters have not moved since"
-            raise TimeoutOfAnswerError(message)
+            raise TimeoutOfAnswerError(f"no answer within {HANG_S} s, and the token counters have not moved since")
         if (load.running or load.waiting) and self.age("moved") > HANG_S:
-            message = f"{load.queue}, and no token for {self.age('moved'):.0f} s"
-            raise TimeoutOfAnswerError(message)
+            raise TimeoutOfAnswerError(f"{load.queue}, and no token for {self.age('moved'):.0f} s")
 
     def is_due(self, *, moved: bool) -> bool:
         """Return whether an answer is requested now."""
@@ -98,8 +96,7 @@ def check(session: Session, path: Path) -> str:
     watch.check_hang(load, moved=moved)
     if load is not None and load.waiting:
         if watch.state["ready"] is None and not moved:
-            message = f"no answer yet: {load.queue}"
-            raise NotServingError(message)
+            raise NotServingError(f"no answer yet: {load.queue}")
     elif watch.is_due(moved=moved):
         ask(session, watch)
     if watch.state["ready"] is None:

@@ -135,7 +135,7 @@ class ModelDownload:
     def _download_unless_stopped(self, file: ModelFile) -> None:
         """Download one file; if it fails, the other downloads stop too and keep their partial files."""
         if self.stopped.is_set():
-            raise SourceRefusedError("stopped")  # noqa: EM101 - never shown: `_download` reports another error
+            raise SourceRefusedError("stopped")  # never shown: `_download` reports another error
         try:
             self._download_file(file)
         except BaseException:

@@ -150,6 +150,5 @@ def hard_link(place: Path, target: Path) -> None:
     try:
         os.link(place, scratch)
     except OSError as error:
-        message = f"cannot link {target} to {place} ({error.strerror}): move {place} there, or away"
-        raise StageError(message) from None
+        raise StageError(f"cannot link {target} to {place} ({error.strerror}): move {place} there, or away") from None
     replace(scratch, target)

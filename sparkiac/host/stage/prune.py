@@ -66,16 +66,14 @@ def records(roots: Roots) -> list[GenerationRecord]:
         try:
             found.append(GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError) as error:
-            message = f"{path} cannot be read ({error}), so its needs are unknown: fix or remove it"
-            raise StageError(message) from None
+            raise StageError(f"{path} cannot be read ({error}), so its needs are unknown: fix or remove it") from None
     return sorted(found, key=lambda record: record.sequence, reverse=True)
 
 
 def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool) -> bool:
     """Record what a generation needs, as the newest record; return whether the record has changed."""
     if not GENERATION.fullmatch(generation):
-        message = f"not a valid generation name: {generation!r}"
-        raise StageError(message)
+        raise StageError(f"not a valid generation name: {generation!r}")
     validated("program", "needs", needs, Needs)
     former = records(roots)
     newest = max((each.sequence for each in former), default=0)
@@ -102,8 +100,7 @@ def divide(
     """Split the records into those to keep, among them the current one and those in `needed`, and the others."""
     ordered = sorted(found, key=lambda each: each.generation != current)
     if not ordered or ordered[0].generation != current:
-        message = f"generation {current} has no record on this host: apply it first; nothing was removed"
-        raise StageError(message)
+        raise StageError(f"generation {current} has no record on this host: apply it first; nothing was removed")
     kept = [each for place, each in enumerate(ordered) if place < keep or each.generation in needed]
     return kept, [each for each in ordered if each not in kept]
 
@@ -139,8 +136,7 @@ def _images(kept: list[GenerationRecord], old: list[GenerationRecord]) -> Iterat
 def _model(store: str, layout: str, name: str, commit: str) -> Iterator[Removable]:
     """Return what to remove for a commit of a model."""
     if not (NAME.fullmatch(name) and ".." not in name and COMMIT.fullmatch(commit) and Path(store).is_absolute()):
-        message = f"a record contains an invalid model: {store} {name}@{commit}"
-        raise StageError(message)
+        raise StageError(f"a record contains an invalid model: {store} {name}@{commit}")
     model = StagedModel(Path(store), name, commit, layout, gated=False, files=())
     place = layout_of(model)
     paths = hub_paths(place) if isinstance(place, HubLayout) else directory_paths(place)

@@ -126,8 +126,7 @@ def listening(place: str, handler: type[Handler]) -> PeerServer:
     try:
         return PeerServer(address.strip("[]"), int(port), handler)
     except (OSError, ValueError) as error:
-        message = f"cannot share at {place}: {error}"
-        raise StageError(message) from None
+        raise StageError(f"cannot share at {place}: {error}") from None
 
 
 def notify(message: str) -> None:

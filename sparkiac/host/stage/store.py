@@ -84,8 +84,7 @@ def read_models(stores: str, read: Callable[[str], str]) -> list[StagedModel]:
     except ContractError:
         raise
     except (OSError, ValueError) as error:
-        message = f"cannot read the list of models or a manifest: {type(error).__name__}: {error}"
-        raise StageError(message) from None
+        raise StageError(f"cannot read the list of models or a manifest: {type(error).__name__}: {error}") from None
 
 
 def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> StagedModel:
@@ -96,14 +95,12 @@ def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> 
     same = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS
     good = NAME.fullmatch(model.name) and COMMIT.fullmatch(model.commit) and ".." not in model.name
     if not (same and good and files and store.is_absolute()):
-        message = f"{entry['manifest']} is not the manifest of {model.id} or lists no files"
-        raise ValueError(message)
+        raise ValueError(f"{entry['manifest']} is not the manifest of {model.id} or lists no files")
     for file in files:
         parts = PurePosixPath(file.path).parts
         odd = file.path.startswith("/") or "\0" in file.path or {"..", "."} & set(file.path.split("/"))
         if not parts or odd or not SHA256.fullmatch(file.sha256) or not 0 <= file.size_bytes < 1 << 60:
-            message = f"{entry['manifest']}: invalid file entry: {file}"
-            raise ValueError(message)
+            raise ValueError(f"{entry['manifest']}: invalid file entry: {file}")
     return model
 
 
@@ -175,8 +172,7 @@ def open_own(path: Path, flags: int) -> int:
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             return descriptor
         os.close(descriptor)
-    message = f"{path} is not a regular file or has other links: check who created it, and remove it"
-    raise StageError(message)
+    raise StageError(f"{path} is not a regular file or has other links: check who created it, and remove it")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -16,7 +16,6 @@ def samples(machine: LocalHost) -> Iterator[tuple[str, dict[str, str], float]]:
     """Return how many lines of each kind the kernel has logged."""
     done = machine.run(*JOURNAL)
     if done.code:
-        message = f"the kernel log cannot be read: {done.errors.strip()[:200]}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"the kernel log cannot be read: {done.errors.strip()[:200]}")
     for kind, pattern in KINDS.items():
         yield "sparkiac_kernel_messages_total", {"kind": kind}, sum(1 for _ in pattern.finditer(done.output))

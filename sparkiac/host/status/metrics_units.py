@@ -49,6 +49,5 @@ def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
         return {}
     done, found = local.shown(machine, names, PROPERTIES, within_s=20)
     if done.code or not all(found.get(name, {}).keys() >= set(PROPERTIES) for name in names):
-        message = f"unexpected output of systemctl show: {(done.errors or done.output).strip()[:200]!r}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()[:200]!r}")
     return found

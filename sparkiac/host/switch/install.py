@@ -34,8 +34,7 @@ def check_space(machine: LocalHost) -> None:
         path = machine.path(place)
         free = shutil.disk_usage(str(path)).free if path.exists() else FREE_BYTES
         if free < FREE_BYTES:
-            message = f"{place}: {free >> 20} MiB are free, {FREE_BYTES >> 20} MiB are needed; nothing was changed"
-            raise OSError(message)
+            raise OSError(f"{place}: {free >> 20} MiB are free, {FREE_BYTES >> 20} MiB are needed; nothing was changed")
 
 
 def prepare(machine: LocalHost, generation: Generation) -> None:
@@ -122,8 +121,7 @@ def set_sysctls(machine: LocalHost, new: Generation, others: list[Generation]) -
         if value_of(machine, key).split() != value.split():
             setting(machine, key).write_text(value + "\n", encoding="ascii")
         if key in wanted and value_of(machine, key).split() != value.split():
-            message = f"{key} is still {value_of(machine, key)} after setting it to {value}"
-            raise OSError(message)
+            raise OSError(f"{key} is still {value_of(machine, key)} after setting it to {value}")
 
 
 def originals_of(machine: LocalHost) -> dict[str, str]:

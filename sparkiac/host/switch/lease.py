@@ -74,8 +74,7 @@ def renew(machine: LocalHost, run: str) -> dict[str, Any]:
     with locked(machine):
         lease = read(machine)
         if lease is None or lease["run"] != run:
-            message = f"the run {run} does not hold the lease of this host"
-            raise LeaseHeldError(message)
+            raise LeaseHeldError(f"the run {run} does not hold the lease of this host")
         write(machine, {**lease, "renewed": uptime()})
     return {"renewed": True}
 

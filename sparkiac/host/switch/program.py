@@ -62,8 +62,7 @@ def drift(machine: LocalHost) -> dict[str, Any]:
     """Return what differs from the current generation."""
     current = switch_state.read(machine).current
     if current is None:
-        message = "this host has no generation"
-        raise ValueError(message)
+        raise ValueError("this host has no generation")
     return switch_drift.drift(machine, current)
 
 
@@ -118,8 +117,7 @@ def read() -> dict[str, Any]:
     """Return the JSON object on standard input."""
     found = json.load(sys.stdin)
     if not isinstance(found, dict):
-        message = "standard input is not a JSON object"
-        raise TypeError(message)
+        raise TypeError("standard input is not a JSON object")
     return found
 
 

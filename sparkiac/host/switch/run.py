@@ -65,8 +65,7 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
 def turn_of(new: Generation, request: Request, state: State) -> str | None:
     """Return the turn after a switch: the requested one, or else the current one; raise if there is no such turn."""
     if request.turn is not None and request.turn not in new.plan["turns"]:
-        message = f"this host has no turn {request.turn}; it has {', '.join(new.plan['turns']) or 'none'}"
-        raise GenerationError(message)
+        raise GenerationError(f"this host has no turn {request.turn}; it has {', '.join(new.plan['turns']) or 'none'}")
     return units_turns.current(new.plan, request.turn or state.turn)
 
 
@@ -162,8 +161,7 @@ def leave(switch: Switch) -> None:
         stop_group(switch.machine, switch.new, switch.old)
     drain.undrain(switch.machine, units)
     if not drained or not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
-        message = "the group does not switch: another host of it failed or cannot be reached"
-        raise GenerationError(message)
+        raise GenerationError("the group does not switch: another host of it failed or cannot be reached")
 
 
 def vote(switch: Switch, *, ok: bool) -> bool:

@@ -82,8 +82,7 @@ def launch(machine: LocalHost, unit: str, command: str, *properties: str) -> Non
     options = ("--quiet", "--collect", f"--unit={unit}", "--setenv=LC_ALL=C.UTF-8", *properties)
     done = machine.run("systemd-run", *options, str(program(machine)), command)
     if done.code:
-        message = f"systemd-run: {done.errors.strip()}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"systemd-run: {done.errors.strip()}")
 
 
 def program(machine: LocalHost) -> Path:
@@ -128,8 +127,7 @@ def wait(machine: LocalHost, run: str) -> dict[str, Any]:
             return found
         idle = 0 if lease.switch_runs(machine) else idle + 1
         if idle > 2:  # noqa: PLR2004 - the result is written before the unit ends
-            message = f"the switch ended without a result; see journalctl --unit={UNIT}"
-            raise RuntimeError(message)
+            raise RuntimeError(f"the switch ended without a result; see journalctl --unit={UNIT}")
         time.sleep(POLL_S)
 
 
@@ -191,8 +189,7 @@ def check_finished(machine: LocalHost, name: str) -> None:
         machine.sha256(each.path) == each.sha256 for each in committed.files if each.path in unit["files"]
     )
     if unit is None or unit["group"] or not whole:
-        message = f"an interrupted switch was not finished; see journalctl --unit={RECOVER}"
-        raise store.GenerationError(message)
+        raise store.GenerationError(f"an interrupted switch was not finished; see journalctl --unit={RECOVER}")
 
 
 def answer(machine: LocalHost) -> dict[str, Any]:

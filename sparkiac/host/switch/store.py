@@ -69,16 +69,14 @@ class Generation(NamedTuple):
         assert self.directory is not None  # noqa: S101 - a generation with files has a directory
         data = (self.directory / "files" / path).read_bytes()
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            message = f"{self.directory / 'files' / path} is damaged: apply again"
-            raise GenerationError(message)
+            raise GenerationError(f"{self.directory / 'files' / path} is damaged: apply again")
         return data
 
 
 def directory(machine: LocalHost, name: str) -> Path:
     """Return the directory of a generation."""
     if not NAME.fullmatch(name):
-        message = f"not the name of a generation: {name!r}"
-        raise GenerationError(message)
+        raise GenerationError(f"not the name of a generation: {name!r}")
     return machine.path(f"{GENERATIONS}/{name}")
 
 
@@ -124,11 +122,9 @@ def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
     contents = {each["path"]: each["text"].encode() for each in staged["files"]}
     for file in files:
         if hashlib.sha256(contents[file.path]).hexdigest() != file.sha256:
-            message = f"{file.path} is not the file that was generated: generate and apply again"
-            raise GenerationError(message)
+            raise GenerationError(f"{file.path} is not the file that was generated: generate and apply again")
     if generation_id(files) != staged["generation"]:
-        message = f"the files are not generation {staged['generation']}: generate and apply again"
-        raise GenerationError(message)
+        raise GenerationError(f"the files are not generation {staged['generation']}: generate and apply again")
     adopt(machine)
     return keep(machine, staged["generation"], files, contents)
 
@@ -164,8 +160,7 @@ def keep(
 def check_path(path: str) -> None:
     """Raise GenerationError if a path leaves the root directory."""
     if path.startswith("/") or ".." in path.split("/") or not path:
-        message = f"not a path below the root directory: {path!r}"
-        raise GenerationError(message)
+        raise GenerationError(f"not a path below the root directory: {path!r}")
 
 
 def adopt(machine: LocalHost) -> None:
