@@ -16,7 +16,7 @@ from sparkiac.report.assets import files
 from sparkiac.upstream import bundle, ssh
 from sparkiac.upstream.reported import ReportedFacts, Text
 
-IMPORTED: Final = ("__init__.py", "contract.py", "generation.py")
+IMPORTED: Final = ("__init__.py", "contract.py", "generation.py", "series.py")
 """What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")

@@ -14,7 +14,10 @@ _TIMEOUT_S: Final = 120
 """Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
-PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
+PORTS: Final = (
+    *("__init__.py", "durable.py", "preflight/__init__.py", "preflight/fabric.py", "preflight/host.py"),
+    *("sent/__init__.py", "sent/ports.py"),
+)
 """What `sent.ports` imports."""
 
 

@@ -44,6 +44,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Return no request, so that urllib raises HTTPError."""
 
 
+OPENER = urllib.request.build_opener(_NoRedirects)
+
+
 def send(channel: str, settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message; raise NotSentError if the channel did not accept it."""
     senders: dict[str, Callable[..., None]] = {"telegram": telegram, "email": email, "webhook": webhook}
@@ -169,7 +172,7 @@ def post(url: str, body: dict[str, Any]) -> tuple[int, bytes]:
     headers = {"Content-Type": "application/json", "User-Agent": "sparkiac"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - http, see ADDRESS
     try:
-        with opener().open(request, timeout=TIMEOUT_S) as answer:
+        with OPENER.open(request, timeout=TIMEOUT_S) as answer:
             return answer.status, answer.read(RESPONSE_BYTES)
     except urllib.error.HTTPError as error:
         with error:
@@ -180,11 +183,6 @@ def ping(name: str, secrets: Path) -> None:
     """Request the address of a dead man's switch, which is a secret; raise NotSentError if it does not answer well."""
     request = urllib.request.Request(secret(secrets, name, ADDRESS), headers={"User-Agent": "sparkiac"})  # noqa: S310 - http
     try:
-        opener().open(request, timeout=TIMEOUT_S).close()
+        OPENER.open(request, timeout=TIMEOUT_S).close()
     except ERRORS as error:
         raise NotSentError(reason(error)) from None
-
-
-def opener() -> urllib.request.OpenerDirector:
-    """Return a client for http and https that follows no redirects."""
-    return urllib.request.build_opener(_NoRedirects)

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..contract import validated
-from . import ask, turns
+from ..local import secret_values
+from . import ask
 from . import channels as fleet_channels
 from . import messages as fleet_messages
 from . import state as fleet_state
@@ -45,13 +46,6 @@ def places() -> Places:
     """Return the directories from the environment; without systemd, there are no secrets and no state."""
     names = ("STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CREDENTIALS_DIRECTORY")
     return Places(*(Path(os.environ.get(name, "/nonexistent")) for name in names))
-
-
-def secret_values(directory: Path) -> list[str]:
-    """Return all secrets, the longest first, so that no text quotes them."""
-    paths = sorted(directory.iterdir()) if directory.is_dir() else []
-    values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
-    return sorted(values - {""}, key=len, reverse=True)
 
 
 class Run:
@@ -102,7 +96,7 @@ class Run:
         faults = {name: each.fault for name, each in found.items()}
         moment = Moment(self.run, time.time(), self.fleet["period_s"])
         changes = {}
-        resting = turns.resting(entries, faults)
+        resting = resting_endpoints(entries, faults)
         for entry in [entry for entry in entries if entry["name"] not in resting]:
             fault = fleet_messages.clean(faults[entry["name"]], self.secrets)
             former, waiting = self.records.get(entry["name"]), found[entry["name"]].queued
@@ -142,6 +136,24 @@ class Run:
         except NotSentError as error:
             self.say(f"the heartbeat was not accepted: {error}")
             self.failed = True
+
+
+def resting_endpoints(entries: list[dict[str, Any]], faults: dict[str, str]) -> set[str]:
+    """Return the names of the endpoints that run only in other turns than the current one.
+
+    The timer cannot read the state of other hosts. The turn whose endpoints fail least is taken as the current one.
+    """
+    turns = list(dict.fromkeys(turn for entry in entries for turn in entry["turns"]))
+    if not turns:
+        return set()
+    current = min(turns, key=lambda turn: failing(entries, faults, turn))  # of equal turns, the first one
+    return {entry["name"] for entry in entries if entry["turns"] and current not in entry["turns"]}
+
+
+def failing(entries: list[dict[str, Any]], faults: dict[str, str], turn: str) -> float:
+    """Return the share of the endpoints of a turn that fail; what always runs does not count."""
+    found = [bool(faults[entry["name"]]) for entry in entries if turn in entry["turns"]]
+    return sum(found) / len(found)
 
 
 def main(argv: list[str]) -> int:

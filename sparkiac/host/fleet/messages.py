@@ -75,11 +75,10 @@ def details(change: Change, period_s: int, now: float) -> list[str]:
         return [f"It failed from {moment(before.since)}, for {duration(after.since - before.since)}."]
     if change.state == FLAPPING:
         quiet = duration(STABLE_RUNS * period_s)
-        reason = [f"last failure: {after.evidence or before.evidence}"]
-        return [
-            *reason,
-            f"It has changed {FLAPPING_CHANGES} times. The next message follows when it has been stable for {quiet}.",
-        ]
+        next_one = (
+            f"It has changed {FLAPPING_CHANGES} times. The next message follows when it has been stable for {quiet}."
+        )
+        return [f"last failure: {after.evidence or before.evidence}", next_one]
     worked = "" if after.worked is None else f", last worked at {moment(after.worked)}"
     return [after.evidence, f"since {moment(after.since)}, for {duration(now - after.since)}{worked}"]
 

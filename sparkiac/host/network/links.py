@@ -21,13 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
 from .. import durable
-from ..launchers import launcher
 
 Ethernets = dict[str, dict[str, Any]]
 
@@ -39,6 +39,7 @@ FORMER = ROOT / "var/lib/sparkiac/network" / NAME
 BEFORE = ROOT / "run/sparkiac/network/before.json"
 """MTU and addresses of the interfaces before the first try that was not confirmed."""
 LOCK = ROOT / "run/sparkiac/network/lock"
+PROGRAM = Path(__file__).resolve().parents[2] / "network"
 UNIT = "sparkiac-network-revert"
 TIMEOUT_S = 120
 SETTLE_S = 20
@@ -164,7 +165,7 @@ def record(there: Ethernets) -> None:
 def start_timer(seconds: int) -> None:
     """Start the timer that runs `revert`."""
     timer = (f"--unit={UNIT}", f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
-    run("systemd-run", "--collect", *timer, str(launcher("network")), "revert")
+    run("systemd-run", "--collect", *timer, str(PROGRAM), "revert")
 
 
 def wait_for(ethernets: Ethernets) -> None:
@@ -259,19 +260,17 @@ def stop_timer() -> None:
 
 def main(argv: list[str]) -> int:
     """Run one of the three commands."""
+    command: Callable[[], str]
+    if len(argv) == 3 and argv[0] == "try" and argv[2].isdigit():  # noqa: PLR2004
+        command = partial(attempt, argv[1], int(argv[2]))
+    elif argv in (["confirm"], ["revert"]):
+        command = confirm if argv == ["confirm"] else revert
+    else:
+        print(__doc__, file=sys.stderr)  # noqa: T201
+        return 2
     try:
-        if len(argv) == 3 and argv[0] == "try" and argv[2].isdigit():  # noqa: PLR2004
-            with locked():
-                print(attempt(argv[1], int(argv[2])))  # noqa: T201
-        elif argv == ["confirm"]:
-            with locked():
-                print(confirm())  # noqa: T201
-        elif argv == ["revert"]:
-            with locked():
-                print(revert())  # noqa: T201
-        else:
-            print(__doc__, file=sys.stderr)  # noqa: T201
-            return 2
+        with locked():
+            print(command())  # noqa: T201
     except (Refused, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"network: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -23,8 +23,7 @@ from typing import Any
 
 from .. import durable
 from ..contract import validated
-from ..launchers import launcher
-from ..local import LocalHost, setting
+from ..local import LocalHost, launch, launcher, setting
 from .expectations import LoadGuard
 
 RECORD = "/run/sparkiac/load-memory.json"
@@ -48,18 +47,11 @@ def begin(machine: LocalHost, unit: str) -> None:
     wanted = {**sysctls(machine, guard), **read_ahead(machine, guard)}
     try:
         change(machine, unit, wanted)
-        launch(machine, unit)
+        # systemd ends what a start step leaves running in the unit itself.
+        launch(machine, holder(unit), str(launcher("load_memory")), "hold", unit)
     except BaseException:
         undo(machine, unit)
         raise
-
-
-def launch(machine: LocalHost, unit: str) -> None:
-    """Start `hold` in a unit of its own: systemd ends what a start step leaves running in the unit itself."""
-    options = ("--quiet", "--collect", f"--unit={holder(unit)}", "--setenv=LC_ALL=C.UTF-8")
-    done = machine.run("systemd-run", *options, str(launcher("load_memory")), "hold", unit)
-    if done.code:
-        raise OSError(f"systemd-run: {done.errors.strip()}")
 
 
 def hold(machine: LocalHost, unit: str) -> None:

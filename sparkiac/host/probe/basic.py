@@ -7,15 +7,14 @@ import time
 
 from . import metrics
 from .http import NotServingError, WrongError, as_object
-from .session import HEALTH_TIMEOUT_S, Session, SkippedError
+from .session import HEALTH_TIMEOUT_S, Session, SkippedError, skip_unless
 
 QUEUE_STEP_S = 2
 
 
 def health(session: Session) -> str:
     """Check that the health endpoint returns 200."""
-    if not session.promise["health"]:
-        raise SkippedError("no health endpoint is known")
+    skip_unless(session.promise["health"], "no health endpoint is known")
     session.server.get(session.promise["health"], within=HEALTH_TIMEOUT_S)
     return f"{session.promise['health']} returns 200"
 
@@ -23,8 +22,7 @@ def health(session: Session) -> str:
 def ranks(session: Session) -> str:
     """Check that the nodes of a group are connected: a dead one is invisible in /health of the leader."""
     store, workers = session.promise["store"], session.promise["workers"]
-    if store is None:
-        raise SkippedError("not a node of a group")
+    skip_unless(store is not None, "not a node of a group")
     address, _, port = store.rpartition(":")
     leads = session.promise["kind"] != "worker"
     found = metrics.connections(int(port), local=leads)
@@ -46,8 +44,7 @@ def addresses(name: str) -> set[str]:
 def names(session: Session) -> str:
     """Check that all names are served. llama.cpp lists one model and its other names as aliases."""
     wanted = session.promise["models"]
-    if not wanted:
-        raise SkippedError("no model names are promised")
+    skip_unless(wanted, "no model names are promised")
     content = session.server.get("/v1/models", within=HEALTH_TIMEOUT_S)
     session.entries = as_object("/v1/models", content).get("data") or []
     served = [name for entry in session.entries for name in [entry.get("id"), *(entry.get("aliases") or ())]]
@@ -61,8 +58,8 @@ def length(session: Session) -> str:
     """Check max_model_len."""
     promised = session.promise["max_model_len"]
     reported = [entry["max_model_len"] for entry in session.entries if entry.get("max_model_len") is not None]
-    if promised is None or not reported:
-        raise SkippedError("none is promised" if promised is None else "/v1/models reports none")
+    skip_unless(promised is not None, "none is promised")
+    skip_unless(reported, "/v1/models reports none")
     if reported[0] != promised:
         raise WrongError(f"max_model_len is {reported[0]} instead of {promised}")
     return f"{promised} tokens"

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from . import metrics as probe_metrics
-from .http import NotServingError, Server, Stream
+from .http import NotServingError, Server, Stream, WrongError
 
 HEALTH_TIMEOUT_S = 4
 ANSWER_TIMEOUT_S = 60.0
@@ -19,6 +19,18 @@ CHAT = "/v1/chat/completions"
 
 class SkippedError(Exception):
     """A step does not apply, or cannot be checked now."""
+
+
+def skip_unless(applies: object, why: str) -> None:
+    """Skip a step that does not apply."""
+    if not applies:
+        raise SkippedError(why)
+
+
+def wrong_if(fault: str | None, path: str = "") -> None:
+    """Raise WrongError if there is a fault in the answer from a path."""
+    if fault:
+        raise WrongError(f"{path}: {fault}" if path else fault)
 
 
 class Session:
@@ -53,16 +65,14 @@ class Session:
         """Return the first served name."""
         return str(self.promise["models"][0])
 
-    def skip_unless_it_generates(self) -> None:
-        """Skip a step for servers that generate no chat answers, and after a step that stopped the requests."""
-        if self.kind not in GENERATES:
-            raise SkippedError(f"not for this kind of server ({self.kind})")
+    def only(self, *kinds: str) -> None:
+        """Skip a step for other kinds of servers, and after a step that stopped the requests."""
+        skip_unless(self.kind in kinds, f"not for this kind of server ({self.kind})")
         self.may_ask()
 
     def may_ask(self) -> None:
         """Skip a step if no further answer is requested."""
-        if self.stopped:
-            raise SkippedError(self.stopped)
+        skip_unless(not self.stopped, self.stopped)
 
     def limit(self, seconds: float) -> None:
         """Limit all further answers together."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import answers, metrics
 from .http import NotServingError, RefusedError, Stream, WrongError, delta_of
-from .session import CHAT, FIRST_TOKEN_S, Session, SkippedError
+from .session import CHAT, FIRST_TOKEN_S, GENERATES, Session, SkippedError, skip_unless, wrong_if
 
 COMPLETIONS = "/v1/completions"
 FEWEST_DRAFTS = 20
@@ -15,7 +15,7 @@ FEWEST_DRAFTS = 20
 
 def content(session: Session) -> str:
     """Request the known answer and check that it is neither null nor empty."""
-    session.skip_unless_it_generates()
+    session.only(*GENERATES)
     try:
         session.choice = session.ask(answers.QUESTION)
     except RefusedError as refusal:
@@ -63,20 +63,15 @@ def answered(session: Session) -> dict[str, Any]:
 def readable(session: Session) -> str:
     """Check that the answer is not garbage or one token repeated."""
     answered(session)
-    fault = answers.fault_of_text(said(session))
-    if fault:
-        raise WrongError(f"{path_of(session)}: {fault}")
+    wrong_if(answers.fault_of_text(said(session)), path_of(session))
     return repr(str(said(session))[:40])
 
 
 def answer(session: Session) -> str:
     """Check that the answer is the known one. The continuation of a base model is not known."""
     choice = answered(session)
-    if session.kind == "completion":
-        raise SkippedError("a base model may continue the text in any way")
-    fault = answers.fault_of_answer(choice)
-    if fault:
-        raise WrongError(f"{CHAT}: {fault}")
+    skip_unless(session.kind != "completion", "a base model may continue the text in any way")
+    wrong_if(answers.fault_of_answer(choice), CHAT)
     if answers.is_cut(choice):
         return f"not wrong: still reasoning after {answers.QUESTION['max_tokens']} tokens"
     return f"contains {answers.NUMBER}"
@@ -84,24 +79,19 @@ def answer(session: Session) -> str:
 
 def reasoning(session: Session) -> str:
     """Check that the parser separates the reasoning from the content."""
-    if not session.promise["reasoning"]:
-        raise SkippedError("no reasoning parser")
+    skip_unless(session.promise["reasoning"], "no reasoning parser")
     choice = answered(session)
     if answers.is_cut(choice):
-        session.skip_unless_it_generates()
+        session.only(*GENERATES)
         choice = session.ask({**answers.QUESTION, "max_tokens": 1024})
-    fault = answers.fault_of_split(choice)
-    if fault:
-        raise WrongError(fault)
-    if answers.is_cut(choice):
-        raise SkippedError("still reasoning after 1024 tokens")
+    wrong_if(answers.fault_of_split(choice))
+    skip_unless(not answers.is_cut(choice), "still reasoning after 1024 tokens")
     return "separated" if answers.parts_of(choice)[1] else "the model did not reason"
 
 
 def tools(session: Session) -> str:
     """Send a request with tools, as agents do, and check a call. The model need not call the tool."""
-    if "tools" not in session.promise["clients"]:
-        raise SkippedError("no client sends tools")
+    skip_unless("tools" in session.promise["clients"], "no client sends tools")
     session.may_ask()
     if session.kind in {"completion", "embedding"}:
         raise WrongError(f"clients send tools, and the server has no chat for them ({session.kind})")
@@ -109,9 +99,7 @@ def tools(session: Session) -> str:
         session.called = session.ask(answers.QUESTION_WITH_TOOLS)
     except RefusedError as refusal:
         raise WrongError(f"a request with tools is rejected: {refusal}") from None
-    fault = answers.fault_of_call(session.called)
-    if fault:
-        raise WrongError(fault)
+    wrong_if(answers.fault_of_call(session.called))
     return "a request with tools is accepted"
 
 
@@ -128,15 +116,13 @@ def call(session: Session) -> str:
 
 def structured(session: Session) -> str:
     """Check that an answer can be restricted to a JSON schema."""
-    if not session.promise["structured"]:
-        raise SkippedError("not promised")
-    session.skip_unless_it_generates()
+    skip_unless(session.promise["structured"], "not promised")
+    session.only(*GENERATES)
     choice = session.ask(answers.QUESTION_WITH_SCHEMA)
-    if answers.is_cut(choice):
-        raise SkippedError(f"still reasoning after {answers.QUESTION_WITH_SCHEMA['max_tokens']} tokens")
-    fault = answers.fault_of_schema(choice)
-    if fault:
-        raise WrongError(fault)
+    skip_unless(
+        not answers.is_cut(choice), f"still reasoning after {answers.QUESTION_WITH_SCHEMA['max_tokens']} tokens"
+    )
+    wrong_if(answers.fault_of_schema(choice))
     return str(answers.parts_of(choice)[0])[:40]
 
 
@@ -146,13 +132,11 @@ def stream(session: Session) -> str:
         session.may_ask()
         path, body = COMPLETIONS, answers.TEXT_TO_CONTINUE
     else:
-        session.skip_unless_it_generates()
+        session.only(*GENERATES)
         path, body = CHAT, answers.QUESTION
     wanted = {"model": session.model, **body, "stream_options": {"include_usage": True}}
     session.streamed = session.server.stream(path, wanted, within=session.within())
-    fault = fault_of_stream(session.streamed)
-    if fault:
-        raise WrongError(f"{path}: {fault}")
+    wrong_if(fault_of_stream(session.streamed), path)
     return f"{tokens_of(session.streamed)} tokens, ends with usage and [DONE]"
 
 
@@ -190,13 +174,11 @@ def latency(session: Session) -> str:
 
 def repeated(session: Session) -> str:
     """Send a long prompt twice, and report how many of its tokens the prefix cache had."""
-    session.skip_unless_it_generates()
+    session.only(*GENERATES)
     body = answers.long_question(session.promise["max_model_len"])
     before = metrics.sums(session.metrics())
     for _ in range(2):
-        fault = answers.fault_of_text(answers.text_of(session.ask(body)))
-        if fault:
-            raise WrongError(f"{CHAT}: a long prompt: {fault}")
+        wrong_if(answers.fault_of_text(answers.text_of(session.ask(body))), f"{CHAT}: a long prompt")
     session.moved = metrics.growth(before, metrics.sums(session.metrics()))
     queries, hits = (session.moved.get(name) for name in (metrics.QUERIES, metrics.HITS))
     if not queries:
@@ -206,8 +188,7 @@ def repeated(session: Session) -> str:
 
 def speculation(session: Session) -> str:
     """Check that drafted tokens are accepted, in the requests of this run."""
-    if not session.promise["speculative"]:
-        raise SkippedError("no drafter")
+    skip_unless(session.promise["speculative"], "no drafter")
     drafted, accepted = (session.moved.get(name) for name in (metrics.DRAFTED, metrics.ACCEPTED))
     if drafted is None or accepted is None:
         raise SkippedError("the server reports no drafted tokens")

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 
+from ..local import LocalHost
 from .http import Address, IncompleteError, SourceRefusedError, open_at, received, without_query
 from .store import CHUNK_BYTES, StageError
 
@@ -17,11 +18,10 @@ LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 def docker(*words: str) -> tuple[int, str]:
     """Run docker; return its exit status and its output on one line."""
     try:
-        argv = ("docker", *words)
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
+        done = LocalHost().run("docker", *words)
     except OSError as error:
         raise StageError(f"docker cannot be run: {error.strerror}") from None
-    return done.returncode, " ".join((done.stdout if done.returncode == 0 else done.stderr + done.stdout).split())
+    return done.code, " ".join((done.errors + done.output if done.code else done.output).split())
 
 
 def inspect(name: str) -> tuple[str, int] | None:

@@ -7,7 +7,7 @@ stage load --from URL IMAGE             load an image from a host that shares it
 stage record                            record what a generation needs
 stage prune                             remove what only old generations need
 
-Needs only Python 3.11 or newer; its modules are in the same directory. Tokens are read only from files.
+Needs only Python 3.10 or newer; its modules are in the same directory. Tokens are read only from files.
 Exit status: 0 success, 1 failure (one sentence on stderr says why), 2 usage, 3 files are missing or wrong,
 4 the other host does not provide the image.
 """

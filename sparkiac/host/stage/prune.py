@@ -139,7 +139,8 @@ def _model(store: str, layout: str, name: str, commit: str) -> Iterator[Removabl
         raise StageError(f"a record contains an invalid model: {store} {name}@{commit}")
     model = StagedModel(Path(store), name, commit, layout, gated=False, files=())
     place = layout_of(model)
-    paths = hub_paths(place) if isinstance(place, HubLayout) else directory_paths(place)
+    own = [place.whole] if isinstance(place, DirectoryLayout) and place.whole.is_dir() else []
+    paths = hub_paths(place) if isinstance(place, HubLayout) else own
     if paths:
         yield Removable("model", f"{model.id} in {store}", sum(map(size_of, paths)), tuple(paths), model)
 
@@ -169,11 +170,6 @@ def blobs_of(snapshot: Path) -> set[str]:
     """Return the names of the blobs that a snapshot links to; other links are ignored."""
     names = {path.readlink().name for path in snapshot.rglob("*") if path.is_symlink()}
     return {name for name in names if SHA256.fullmatch(name) or GIT_HASH.fullmatch(name)}
-
-
-def directory_paths(place: DirectoryLayout) -> list[Path]:
-    """Return the directory of a commit; directories of the user are never removed."""
-    return [place.whole] if place.whole.is_dir() else []
 
 
 def size_of(path: Path) -> int:

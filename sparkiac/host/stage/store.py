@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from .. import durable
 from ..contract import ContractError, validated
 from ..generation import ModelManifest, StagedStore
 
@@ -185,17 +186,7 @@ def write_text(path: Path, text: str) -> None:
         file.flush()
         sync(file.fileno())
     match_owner(scratch)
-    replace(scratch, path)
-
-
-def replace(source: Path, target: Path) -> None:
-    """Rename a file over the target and sync the directory, so that the rename survives a power failure."""
-    source.replace(target)
-    descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    durable.rename(scratch, path)
 
 
 def sync(descriptor: int) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from .. import durable
 from ..generation import PlacedFile
 from ..local import LocalHost, setting, unit_file
+from .actions import same_file
 from .store import HOME, Generation
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
@@ -89,13 +90,8 @@ def make_readable(machine: LocalHost, generation: Generation) -> None:
 
 def copy(machine: LocalHost, generation: Generation, file: PlacedFile) -> None:
     """Copy a file to its place unless it is already there with the right content and mode."""
-    place = machine.path(file.path)
-    with contextlib.suppress(OSError):
-        status = place.lstat()
-        same_owner = status.st_uid == machine.path("/").stat().st_uid
-        if same_owner and status.st_mode & 0o7777 == int(file.mode, 8) and machine.sha256(file.path) == file.sha256:
-            return
-    durable.write(place, generation.content(file.path), int(file.mode, 8))
+    if not same_file(machine, *file):
+        durable.write(machine.path(file.path), generation.content(file.path), int(file.mode, 8))
 
 
 def remove_empty(machine: LocalHost, directory: Path) -> None:

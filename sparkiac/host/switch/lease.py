@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import local
-from ..contract import validated
 from ..local import LocalHost
 
 LEASE = "/run/sparkiac/lease.json"
@@ -116,10 +115,7 @@ def locked(machine: LocalHost) -> Iterator[None]:
 
 def read(machine: LocalHost) -> dict[str, Any] | None:
     """Return the lease file; None if there is none or another version wrote it."""
-    try:
-        return dict(validated("program", LEASE, json.loads(machine.read(LEASE)), SHAPE))
-    except (OSError, ValueError):
-        return None
+    return local.read_record(machine, LEASE, SHAPE)
 
 
 def write(machine: LocalHost, lease: dict[str, Any]) -> None:

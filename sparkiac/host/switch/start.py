@@ -11,8 +11,7 @@ from typing import Any
 
 from .. import local
 from .. import state as switch_state
-from ..launchers import launcher
-from ..local import LocalHost
+from ..local import LocalHost, launcher
 from ..network.peers import admit
 from ..state import VOTED
 from . import http, install, lease, store, vote
@@ -79,10 +78,7 @@ def generation_of(machine: LocalHost, name: str) -> str:
 
 def launch(machine: LocalHost, unit: str, command: str, *properties: str) -> None:
     """Start a command of this program in a unit of its own."""
-    options = ("--quiet", "--collect", f"--unit={unit}", "--setenv=LC_ALL=C.UTF-8", *properties)
-    done = machine.run("systemd-run", *options, str(program(machine)), command)
-    if done.code:
-        raise RuntimeError(f"systemd-run: {done.errors.strip()}")
+    local.launch(machine, unit, str(program(machine)), command, properties=properties)
 
 
 def program(machine: LocalHost) -> Path:
@@ -166,7 +162,7 @@ def recover(machine: LocalHost) -> dict[str, Any]:
         old = store.load(machine, state.committed)
         if state.pending.phase != VOTED:
             for text in install.reinstall(machine, old, new):
-                switch_run.say(text)
+                local.say(text)
         if new.plan["group"] is None:
             switch_run.settle(machine, old)
         else:

@@ -18,7 +18,6 @@ import time
 from typing import Any
 
 from .. import local
-from ..contract import validated
 from ..local import LocalHost
 from . import store
 
@@ -118,10 +117,7 @@ def gave_up(machine: LocalHost, name: str) -> str | None:
 
 def read(machine: LocalHost, name: str) -> dict[str, Any] | None:
     """Return the record of a unit; None if there is none, or one that only root may read."""
-    try:
-        return dict(validated("program", name, json.loads(machine.read(f"{STARTS}/{name}.json")), RECORD))
-    except (OSError, ValueError):
-        return None
+    return local.read_record(machine, f"{STARTS}/{name}.json", RECORD)
 
 
 def write(machine: LocalHost, name: str, record: dict[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 A generation is a directory named after the hash of its files. The copies in it are never used by a unit: `switch`
 installs them, and can therefore install a former generation again, whatever happened to the installed files.
+
+The units of different turns share a host and never run together. The state of the host names the current turn.
 """
 
 from __future__ import annotations
@@ -197,3 +199,23 @@ def settings(contents: dict[str, bytes]) -> list[dict[str, str]]:
     texts = [data.decode() for path, data in sorted(contents.items()) if path.startswith("etc/sysctl.d/")]
     lines = [line.partition("=") for text in texts for line in text.splitlines() if not line.startswith(("#", ";"))]
     return [{"key": key.strip(), "value": value.strip()} for key, equals, value in lines if equals]
+
+
+def current_turn(plan: dict[str, Any], turn: str | None) -> str | None:
+    """Return the turn of a host with this plan: the given one, or the first one if the plan does not have it."""
+    return turn if turn in plan["turns"] else next(iter(plan["turns"]), None)
+
+
+def runs_in(unit: dict[str, Any], turn: str | None) -> bool:
+    """Return whether a unit runs in a turn; a unit of no turn always runs."""
+    return not unit["turns"] or turn in unit["turns"]
+
+
+def running_in(plan: dict[str, Any], turn: str | None) -> list[dict[str, Any]]:
+    """Return the units that run in a turn, in start order."""
+    return [unit for unit in plan["units"] if runs_in(unit, turn)]
+
+
+def resting_in(plan: dict[str, Any], turn: str | None) -> list[dict[str, Any]]:
+    """Return the units of other turns, clients before their servers."""
+    return [unit for unit in reversed(plan["units"]) if not runs_in(unit, turn)]
