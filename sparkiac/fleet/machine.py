@@ -22,7 +22,10 @@ _TIMEOUT_S: Final = 120
 """Each of up to four ports listens 3 s for its neighbours, and nvidia-smi is slow without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
-PORTS: Final = ("__init__.py", "preflight/__init__.py", "preflight/host.py", "sent/__init__.py", "sent/ports.py")
+PORTS: Final = (
+    *("__init__.py", "durable.py", "preflight/__init__.py", "preflight/fabric.py", "preflight/host.py"),
+    *("sent/__init__.py", "sent/ports.py"),
+)
 """What `sent.ports` imports."""
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, endpoint, query, run
+from sparkiac.host.generation import Promise
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.plan.contract import Promise
 from sparkiac.plan.dependents import Program
 from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
@@ -21,7 +21,7 @@ from sparkiac.upstream.programs import ReportedFacts, Text
 
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
 _LOOPBACK: Final = "127.0.0.1"
-IMPORTED: Final = ("__init__.py", "contract.py", "promise.py")
+IMPORTED: Final = ("__init__.py", "contract.py", "generation.py", "series.py")
 """What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")

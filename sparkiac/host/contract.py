@@ -1,19 +1,22 @@
 """Read JSON of other hosts, and check that a value has exactly the keys and types that a program reads.
 
-A shape looks like the value: {"key": shape} is an object with these keys, {str: shape} an object with any keys,
-[shape] a list, (shape, None) a value that may be null; anything else is a type.
+A shape is the type of the value: a record, or {"key": shape}, is an object with these keys, Mapping[str, shape] an
+object with any keys, tuple[shape, ...] or list[shape] a list, and shape | None a value that may be null.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 AGAIN = "generate and apply again"
 DEPTH = 64
 """The deepest nesting that is accepted: more than any message has, and far less than Python itself can handle."""
 UNKNOWN, MISSING, OTHER = "unknown", "missing", "other"
+JSON_TYPES = {tuple: list, list: list, Mapping: dict, dict: dict}
+"""Type of the record → type of its JSON."""
 
 
 class ContractError(ValueError):
@@ -39,8 +42,7 @@ def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: 
     """Return the value, or raise ContractError with its unknown and missing keys; `name` is the name of the file."""
     found = list(differences(value, shape, ""))
     if found:
-        message = f"{name}: {message_for(program, found)}: {AGAIN}"
-        raise ContractError(message)
+        raise ContractError(f"{name}: {message_for(program, found)}: {AGAIN}")
     return value
 
 
@@ -56,19 +58,21 @@ def message_for(program: str, found: list[tuple[str, str]]) -> str:
 
 def differences(value: Any, shape: Any, place: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON
     """Return the kind and the place of each difference between a value and its shape."""
-    if isinstance(shape, tuple):
+    origin, arguments = get_origin(shape), get_args(shape)
+    if origin is UnionType:
         if value is not None:
-            yield from differences(value, shape[0], place)
-    elif isinstance(shape, type):
-        if type(value) is not shape:  # isinstance(True, int) is true, but True is not a number here
-            yield OTHER, place or "the value"
-    elif not isinstance(value, type(shape)):
+            yield from differences(value, arguments[0], place)
+        return
+    is_record = origin is None and hasattr(shape, "__annotations__")
+    keys = get_type_hints(shape) if is_record else shape if isinstance(shape, dict) else None
+    kind = JSON_TYPES.get(origin, shape) if keys is None else dict
+    if type(value) is not kind:  # isinstance(True, int) is true, but True is not a number here
         yield OTHER, place or "the value"
-    elif isinstance(shape, list):
+    elif kind is list:
         for number, each in enumerate(value):
-            yield from differences(each, shape[0], f"{place}[{number}]")
-    else:
-        keys = dict.fromkeys(value, shape[str]) if str in shape else shape
+            yield from differences(each, arguments[0], f"{place}[{number}]")
+    elif kind is dict:
+        keys = dict.fromkeys(value, arguments[1]) if keys is None else keys
         yield from ((UNKNOWN, key_path(place, key)) for key in value if key not in keys)
         yield from ((MISSING, key_path(place, key)) for key in keys if key not in value)
         for key in [key for key in keys if key in value]:

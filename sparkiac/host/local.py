@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .contract import validated
-from .promise import PROMISE
 
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
@@ -24,21 +25,7 @@ PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
     "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
 )  # fmt: skip
-
-
-UNIT = {
-    "name": str,
-    "files": [str],
-    "secrets": [str],
-    "memory_bytes": (int, None),
-    "listen": (str, None),
-    "group": bool,
-    "ready_timeout_s": int,
-    "drain_s": int,
-    "turns": [str],
-    "promise": (PROMISE, None),
-}
-RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
+RECORD = {"invocation": str, "content": dict[str, str], "memory_bytes": int | None, "listen": str | None}
 
 
 class CommandResult(NamedTuple):
@@ -64,6 +51,13 @@ class LocalHost:
         """Return the text of a file."""
         return self.path(name).read_text(encoding="utf-8")
 
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a file; none if it cannot be read as text."""
+        try:
+            return self.read(name).splitlines()
+        except (OSError, ValueError):
+            return []
+
     def sha256(self, name: str) -> str:
         """Return the SHA-256 of a file, or an empty text if it cannot be read."""
         try:
@@ -78,9 +72,58 @@ class LocalHost:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
+def launcher(name: str) -> Path:
+    """Return the path of a program of this installation."""
+    return Path(__file__).resolve().parents[1] / name
+
+
 def setting(machine: LocalHost, key: str) -> Path:
     """Return the file of a kernel setting."""
     return machine.path("/proc/sys/" + key.replace(".", "/"))
+
+
+def value_of(machine: LocalHost, key: str) -> str | None:
+    """Return the value of a kernel setting, its words separated by spaces; None if the kernel does not have it."""
+    try:
+        return " ".join(setting(machine, key).read_text(encoding="utf-8").split())
+    except OSError:
+        return None
+
+
+def secret_values(directory: Path) -> list[str]:
+    """Return the secrets in a directory, the longest first, so that no text quotes them."""
+    paths = sorted(directory.iterdir()) if directory.is_dir() else []
+    values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
+    return sorted(values - {""}, key=len, reverse=True)
+
+
+def say(text: str) -> None:
+    """Write a line to the journal."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def notify(message: str) -> None:
+    """Send a message to systemd if there is a notification socket."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.connect("\0" + address[1:] if address.startswith("@") else address)
+            channel.send(message.encode())
+
+
+def launch(machine: LocalHost, unit: str, *argv: str, properties: Iterable[str] = ()) -> None:
+    """Start a command in a unit of its own, which outlives the one that starts it."""
+    options = ("--quiet", "--collect", f"--unit={unit}", "--setenv=LC_ALL=C.UTF-8", *properties)
+    done = machine.run("systemd-run", *options, *argv)
+    if done.code:
+        raise OSError(f"systemd-run: {done.errors.strip()}")
+
+
+def read_record(machine: LocalHost, name: str, shape: Any) -> dict[str, Any] | None:  # noqa: ANN401 - a type
+    """Return a file of this package; None if it is missing, may not be read, or was written by another version."""
+    try:
+        return dict(validated("program", name, json.loads(machine.read(name)), shape))
+    except (OSError, ValueError):
+        return None
 
 
 def write(machine: LocalHost, name: str, text: str) -> None:
@@ -111,7 +154,7 @@ def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
     found = blocks(done.output)
     if done.code or len(found) != len(names):
-        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003
+        raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")
     return dict(zip(names, found, strict=True))
 
 
@@ -142,7 +185,7 @@ def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: s
     """Record the inputs of a unit at its start, with systemd's ID of this start."""
     unit = next((each for each in planned["units"] if each["name"] == name), None)
     if unit is None:
-        raise ValueError(f"the installed generation has no unit {name}")  # noqa: EM102, TRY003
+        raise ValueError(f"the installed generation has no unit {name}")
     state = states(machine, [name])[name]
     found = content(machine, unit, state, {})
     if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk
@@ -154,8 +197,5 @@ def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: s
 
 def recorded(machine: LocalHost, name: str, state: dict[str, str]) -> dict[str, Any] | None:
     """Return the record of the current start, if there is one."""
-    try:
-        found = validated("program", name, json.loads(machine.read(f"{STARTED}/{name}.json")), RECORD)
-    except (OSError, ValueError):  # missing, or written by another version
-        return None
-    return dict(found) if found["invocation"] and found["invocation"] == state["InvocationID"] else None
+    found = read_record(machine, f"{STARTED}/{name}.json", RECORD)
+    return found if found and found["invocation"] and found["invocation"] == state["InvocationID"] else None

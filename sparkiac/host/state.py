@@ -16,17 +16,6 @@ from .local import LocalHost
 
 STATE = "/var/lib/sparkiac/state.json"
 TRYING, VOTED, RETURNING = "trying", "voted", "returning"
-PENDING = {"generation": str, "run": str, "token": str, "phase": str, "also": [str], "turn": (str, None)}
-DECISION = {"run": str, "token": str, "commit": bool, "waiting": [str]}
-SHAPE = {
-    "current": (str, None),
-    "previous": (str, None),
-    "committed": (str, None),
-    "turn": (str, None),
-    "secret": (str, None),
-    "pending": (PENDING, None),
-    "decision": (DECISION, None),
-}
 
 
 class Pending(NamedTuple):
@@ -78,17 +67,10 @@ def read(machine: LocalHost) -> State:
         text = machine.read(STATE)
     except FileNotFoundError:
         return State()
-    found: dict[str, Any] = validated("program", STATE, json.loads(text), SHAPE)
-    pending, decision = found["pending"], found["decision"]
-    return State(
-        found["current"],
-        found["previous"],
-        found["committed"],
-        Pending(**pending) if pending else None,
-        Decision(**decision) if decision else None,
-        found["turn"],
-        found["secret"],
-    )
+    found: dict[str, Any] = validated("program", STATE, json.loads(text), State)
+    for key, kind in (("pending", Pending), ("decision", Decision)):
+        found[key] = found[key] and kind(**found[key])
+    return State(**found)
 
 
 def readable(machine: LocalHost) -> State:

@@ -20,9 +20,9 @@ from sparkiac.resolve.fabric import links_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sparkiac.host.generation import ChangeGroup, Promise
     from sparkiac.model.inventory import Inventory
     from sparkiac.plan.container import Container
-    from sparkiac.plan.contract import ChangeGroup, Promise
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved

@@ -10,13 +10,12 @@ from sparkiac.plan.parts import INVENTORY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, LoadGuard
     from sparkiac.model.catalog import Measurement
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.model.resolved import ResolvedTimeouts
     from sparkiac.plan.confinement import Confinement
-    from sparkiac.plan.contract import FabricLookup, GroupPorts
-    from sparkiac.plan.contract_units import LoadGuard
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
         BindMount,

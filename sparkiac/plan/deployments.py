@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import Member, Part
+from sparkiac.host.generation import Sysctl
+from sparkiac.host.preflight.expectations import LoadGuard
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.platform import is_discrete
@@ -25,7 +27,6 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
-from sparkiac.plan.contract_units import load_guard
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Published, Secret
 from sparkiac.plan.weights import handle
@@ -115,7 +116,7 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         ),
         checks=_checks(node, part, options),
         timeouts=values.timeouts,
-        load_guard=load_guard(values) if part.loads else None,
+        load_guard=_load_guard(values) if part.loads else None,
         server=_server(node, recipe, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
@@ -280,3 +281,20 @@ def _memory_bytes(node: DeploymentNode, options: Mapping[str, Any], image: Image
     if share is None or total_gib is None or is_discrete(node.host.gpu):
         return None
     return int(share * total_gib * GIB)
+
+
+def _load_guard(values: ResolvedDeployment) -> LoadGuard | None:
+    """Return what changes on the host while the deployment loads its model; None if nothing does."""
+    wanted, ready_s = values.load_memory, values.timeouts.ready_s
+    if wanted is None:
+        return None
+    sysctls = {key: str(value) for key, value in (wanted.sysctl or {}).items() if value is not None}
+    return LoadGuard(
+        drop_every_s=wanted.drop_caches_every_s,
+        drop_for_s=wanted.drop_caches_for_s or ready_s,
+        read_ahead_kib=wanted.read_ahead_kib,
+        read_ahead_for_s=wanted.read_ahead_for_s or ready_s,
+        store=values.model_store,
+        sysctls=tuple(Sysctl(key, value) for key, value in sorted(sysctls.items())),
+        for_s=ready_s,
+    )

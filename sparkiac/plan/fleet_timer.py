@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan import turns
-from sparkiac.plan.contract_monitoring import (
+from sparkiac.host.fleet.settings import (
     EmailChannel,
     FleetChannels,
     FleetCheck,
@@ -13,15 +12,16 @@ from sparkiac.plan.contract_monitoring import (
     TelegramChannel,
     WebhookChannel,
 )
+from sparkiac.plan import turns
 from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from sparkiac.host.generation import Promise
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.monitoring import Alerts, ExternalEndpoint, Monitoring
     from sparkiac.plan.container import Container
-    from sparkiac.plan.contract import Promise
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.placement import PlacedHost
     from sparkiac.report import Path

@@ -12,9 +12,9 @@ from sparkiac.plan.parts import NO_RATE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.host.generation import ChangeGroup
     from sparkiac.memory.fit import Advice, Fit
     from sparkiac.model.inventory import Workload
-    from sparkiac.plan.contract import ChangeGroup
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment
     from sparkiac.plan.values import Plan
 

@@ -7,10 +7,10 @@ from ipaddress import ip_address, ip_interface
 from itertools import count
 from typing import Final
 
+from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, RdmaLink
 from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.container import GroupLink
-from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
 from sparkiac.resolve.fabric import link_address, links_of
 
 Environment = Mapping[str, str | int]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from sparkiac.host.generation import ChangeGroup
 from sparkiac.plan.addresses import address_towards
-from sparkiac.plan.contract import ChangeGroup
 from sparkiac.plan.links import every_address
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.memory.values import GIB
-from sparkiac.plan import links, weights
-from sparkiac.plan.contract import (
+from sparkiac.host.preflight.expectations import (
     Disk,
     DockerAccess,
     DoubtedDriver,
@@ -17,12 +15,15 @@ from sparkiac.plan.contract import (
     ExpectedSecret,
     FreePort,
     ImageDriver,
+    NodeWeights,
     RegistryLogin,
     StoreExpectation,
     UnitExpectation,
+    UnpinnableMemory,
     Versions,
 )
-from sparkiac.plan.contract_units import NodeWeights, UnpinnableMemory
+from sparkiac.memory.values import GIB
+from sparkiac.plan import links, weights
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:

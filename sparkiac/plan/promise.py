@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
+from sparkiac.host.generation import Promise
 from sparkiac.memory import options
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import facts
-from sparkiac.plan.contract import Promise
 from sparkiac.plan.dependents import Program
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from sparkiac.plan.rollout import RolloutPlan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sparkiac.host.generation import ChangeGroup, Promise
+    from sparkiac.host.preflight.expectations import Expectations
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container
-    from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.dependents import ConfigFile, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild

@@ -6,10 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sparkiac.host.generation import PlacedFile
+from sparkiac.host.generation import GenerationPlan, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan import Container, HostPlan
-from sparkiac.plan.contract import Generation, GenerationUnit, Needs
-from sparkiac.plan.contract_units import Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers
@@ -22,7 +20,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    found = Generation(
+    found = GenerationPlan(
         host=host.name,
         memory_bytes=limit,
         turns=tuple(turn.name for turn in host.turns),

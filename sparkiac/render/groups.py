@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from sparkiac.host.generation import GroupNode
 from sparkiac.plan import Container, Plan
 from sparkiac.plan.container import GroupLink
-from sparkiac.plan.contract_units import GroupNode
 from sparkiac.render import compose, jsontext
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from sparkiac.host.generation import ManifestFile, ModelManifest, StagedStore, StoreEntry
 from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint, Plan
-from sparkiac.plan.contract_units import ManifestFile, ModelManifest, StagedModel, StagedStore
 from sparkiac.plan.parts import FILES, UNLOCKED, ModelRepository, Peer, StoredModel
 from sparkiac.render import jsontext
 from sparkiac.report.artifact import Artifact
@@ -24,9 +24,9 @@ def stores(host: HostPlan) -> tuple[StagedStore, ...]:
     return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
 
 
-def _model(stored: StoredModel) -> StagedModel:
+def _model(stored: StoredModel) -> StoreEntry:
     repository = stored.repository
-    return StagedModel(repository.model, repository.commit, stored.layout, repository.manifest)
+    return StoreEntry(repository.model, repository.commit, stored.layout, repository.manifest)
 
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:

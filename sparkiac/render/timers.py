@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sparkiac.host.generation import GenerationUnit, HostMetrics, MeasuredUnit
 from sparkiac.plan import HostPlan
-from sparkiac.plan.contract import GenerationUnit
-from sparkiac.plan.contract_monitoring import HostMetrics, MeasuredUnit
 from sparkiac.render import jsontext
 from sparkiac.render.templates import fill
 from sparkiac.report.artifact import Artifact

@@ -10,6 +10,7 @@ import pytest
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import Metric
+from sparkiac.host import series
 from sparkiac.host.probe import metrics as probe_metrics
 from tests.conftest import ROOT
 
@@ -83,8 +84,8 @@ def test_the_probe_on_a_host_reads_the_same_names() -> None:
     def short(quantity: str) -> set[str]:
         return {name.partition(":")[2] for name in engines.metric_names(quantity)}
 
-    assert short("running") == set(probe.RUNNING)
-    assert short("waiting") == set(probe.WAITING)
+    assert set(engines.metric_names("running")) == set(series.RUNNING)
+    assert set(engines.metric_names("waiting")) == set(series.WAITING)
     assert short("kv_use") <= set(probe.USAGE)
     assert short("prompt_tokens") | short("generated_tokens") == set(probe.COUNTERS)
     assert short("draft_tokens") == {probe.DRAFTED}

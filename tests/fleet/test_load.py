@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from sparkiac.fleet.facts import Load, Reading, load, metric_names
-from sparkiac.host.status import units as status_units
+from sparkiac.host import series
 from tests.conftest import ROOT
 
 PAGES: Final = sorted((ROOT / "tests/fleet/data/metrics").glob("vllm-*.txt"))
@@ -15,8 +15,8 @@ PAGES: Final = sorted((ROOT / "tests/fleet/data/metrics").glob("vllm-*.txt"))
 
 def reading(page: str, at_s: float) -> Reading:
     """Return what the program on the host reads of a page."""
-    sampled = status_units.sampled(page, list(metric_names()))
-    return Reading(at_s=at_s, values={name: tuple(values) for name, values in sampled.items()})
+    found = series.values(page)
+    return Reading(at_s=at_s, values={name: tuple(found[name]) for name in metric_names() if name in found})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

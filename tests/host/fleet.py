@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.host.fleet import ask
 from sparkiac.host.fleet import check as PROGRAM  # noqa: N812
+from sparkiac.host.generation import Promise
 from tests.host.expected import complete
 from tests.host.receivers import CHAT, HOOK, PASSWORD, TOKEN, USER, Receiver
 
@@ -59,7 +60,7 @@ class Timer:
     def watch(self, name: str, url: str, **promised: Any) -> None:  # noqa: ANN401
         """Add an endpoint of the fleet."""
         wanted = {"unit": f"sparkiac-{name}", "kind": "chat", "url": url, "health": "/health", "models": ["chat"]}
-        promise = complete(PROGRAM.PROMISE, {**wanted, **promised})
+        promise = complete(Promise, {**wanted, **promised})
         entry = {
             "name": f"{name} on spark-01",
             "host": "spark-01",

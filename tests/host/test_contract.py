@@ -3,65 +3,33 @@
 from __future__ import annotations
 
 import json
-import types
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
 from sparkiac.host import contract as host_contract
-from sparkiac.host.fleet import check as fleet_check
-from sparkiac.host.generation import PlacedFile
-from sparkiac.host.group import program as group_program
-from sparkiac.host.preflight import load_memory
+from sparkiac.host.fleet.settings import FleetCheck
+from sparkiac.host.generation import GenerationPlan, GroupNode, HostMetrics, Promise, StagedStore, Sysctl
 from sparkiac.host.preflight import program as preflight_program
-from sparkiac.host.stage import prune as stage_prune
-from sparkiac.host.stage import store as stage_store
-from sparkiac.host.status import metrics as host_metrics
+from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.host.switch import look as switch_look
-from sparkiac.host.switch import store as switch_store
-from sparkiac.plan import contract, contract_monitoring, contract_units
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
-NAMES = {
-    "Mapping": Mapping,
-    "NodeWeights": contract_units.NodeWeights,
-    "Promise": contract.Promise,
-    "StagedStore": contract_units.StagedStore,
-    "UnpinnableMemory": contract_units.UnpinnableMemory,
+GOLDEN = ROOT / "tests/golden"
+RECORDS = {
+    "preflight.json": Expectations,
+    "generation.json": GenerationPlan,
+    "metrics.json": HostMetrics,
+    "fleet.json": FleetCheck,
+    "group.json": GroupNode,
+    "promise.json": Promise,
 }
-NAMES |= {"Sysctl": contract.Sysctl}
-FILES = [
-    (preflight_program, "EXPECTED", contract.Expectations),
-    (switch_store, "GENERATION", contract.Generation),
-    (switch_store, "FILE", PlacedFile),
-    (host_metrics, "METRICS", contract_monitoring.HostMetrics),
-    (fleet_check, "FLEET", contract_monitoring.FleetCheck),
-    (load_memory, "GUARD", contract_units.LoadGuard),
-    (group_program, "NODE", contract_units.GroupNode),
-    (stage_store, "STORES", list[contract_units.StagedStore]),
-    (stage_store, "MANIFEST", contract_units.ModelManifest),
-]
-
-
-def shape(kind: Any) -> Any:  # noqa: ANN401  a type
-    """Write a type of the plan as the programs write the shape of its JSON."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is types.UnionType:
-        return shape(arguments[0]), None
-    if origin in {tuple, list}:
-        return [shape(arguments[0])]
-    if origin is Mapping:
-        return {str: shape(arguments[1])}
-    if hasattr(kind, "_fields"):
-        hints = typing.get_type_hints(kind, localns=NAMES)
-        return {name: shape(hints[name]) for name in kind._fields}
-    return kind
+CONFIGURED = GOLDEN.glob("*/expected/hosts/*/etc/sparkiac/**/*.json")
+FILES = sorted(path for path in CONFIGURED if path.name in RECORDS and "grafana" not in path.parts)
 
 
 def variables(role: str, file: str, name: str) -> set[str]:
@@ -71,19 +39,23 @@ def variables(role: str, file: str, name: str) -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize(("program", "name", "kind"), FILES)
-def test_both_sides_have_the_same_keys_and_types(program: ModuleType, name: str, kind: Any) -> None:  # noqa: ANN401
-    assert getattr(program, name) == shape(kind)
+def test_there_are_files_of_each_kind() -> None:
+    assert {path.name for path in FILES} == set(RECORDS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(GOLDEN)))
+def test_the_programs_accept_every_file_that_was_generated(path: Path) -> None:
+    value = json.loads(path.read_text())
+    assert host_contract.validated("program", path.name, value, RECORDS[path.name]) is value
 
 
 def test_what_the_playbooks_put_together_has_the_keys_that_the_programs_read() -> None:
     assert set(switch_look.LOOK) == variables("look", "main.yml", "look_tree")
-    assert shape(contract.Needs) == stage_prune.NEEDS
 
 
 def test_every_expectation_has_a_check() -> None:
     preflight = preflight_program
-    assert set(preflight.EXPECTED) - {"host", "units"} == {*preflight.CHECKS, *preflight.GPU} - {"nvidia-smi", "start"}
+    assert {*Expectations._fields} - {"host", "units"} == {*preflight.CHECKS, *preflight.GPU} - {"nvidia-smi", "start"}
 
 
 @pytest.fixture
@@ -135,7 +107,7 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
     change: Any,  # noqa: ANN401
     said: str,
 ) -> None:
-    wanted = complete(preflight.EXPECTED, WHOLE)
+    wanted = complete(Expectations, WHOLE)
     *above, key = place
     inner = wanted
     for each in above:
@@ -148,17 +120,15 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
 
 
 @pytest.mark.parametrize(
-    ("program", "name", "text"),
+    ("record", "text", "place"),
     [
-        (switch_store, "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'),
-        (stage_store, "STORES", '[{"pth": "/srv"}]'),
+        (Sysctl, '{"kee": "vm.swappiness", "value": "1"}', "kee"),
+        (list[StagedStore], '[{"pth": "/srv"}]', "[0].pth"),
     ],
 )
-def test_another_key_of_another_file_is_named(program: ModuleType, name: str, text: str) -> None:
-    validated, known = host_contract.validated, getattr(program, name)
-    place = "kee" if name == "SYSCTL" else "[0].pth"
+def test_another_key_of_another_file_is_named(record: Any, text: str, place: str) -> None:  # noqa: ANN401
     with pytest.raises(ValueError, match="does not know") as found:
-        validated("program", "file", json.loads(text), known)
+        host_contract.validated("program", "file", json.loads(text), record)
     assert str(found.value) == f"file: this program does not know {place}: generate and apply again"
 
 

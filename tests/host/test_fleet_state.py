@@ -155,8 +155,3 @@ def test_a_write_that_is_killed_leaves_the_old_state(timer: Timer, service: Serv
     Path(timer.folder / "state/.state.json.abc.new").write_text("{")
     assert store.load() == (before, [])
     assert service.asked
-
-
-def test_records_are_what_the_file_says() -> None:
-    assert tuple(state.RECORD) == state.Record._fields
-    assert tuple(state.STATE) == state.State._fields

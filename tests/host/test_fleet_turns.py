@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.host.fleet import turns
+from sparkiac.host.fleet import check
 
 ENTRIES = [
     {"name": "web", "turns": []},
@@ -29,8 +29,8 @@ DAY, NIGHT = {"qwen36", "gemma4"}, {"ds4"}
 def test_the_turn_that_fails_least_is_the_current_one(failing: set[str], resting: set[str]) -> None:
     """Of a turn in which one of two fails, the one that fails is reported; if all fail, those of the first turn are."""
     faults = {entry["name"]: "refused" if entry["name"] in failing else "" for entry in ENTRIES}
-    assert turns.resting(ENTRIES, faults) == resting
+    assert check.resting_endpoints(ENTRIES, faults) == resting
 
 
 def test_a_fleet_without_turns() -> None:
-    assert turns.resting(ENTRIES[:1], {"web": "refused"}) == set()
+    assert check.resting_endpoints(ENTRIES[:1], {"web": "refused"}) == set()

@@ -117,7 +117,7 @@ LINK = {"interface": "p0", "address": "10.0.0.1/24", "mtu": 9000, "speed_gbit": 
 
 def linked(preflight: ModuleType, machine: Make, wanted: dict[str, Any], **files: str) -> dict[str, tuple[str, str]]:
     host = machine({"ip -json address show dev p0": ADDRESSES}, **{**NET, **files})
-    lines = preflight.checked("links", wanted, host)
+    lines = preflight.run_check("links", preflight.CHECKS["links"], wanted, host)
     return {line.check: (line.state, line.found) for line in lines}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def states(preflight: ModuleType) -> Callable[..., dict[str, str]]:
     """Return a function that checks expectations and returns check → state: found."""
 
     def check(host: object, /, **wanted: object) -> dict[str, str]:
-        lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)
+        lines = preflight.check_host(complete(Expectations, wanted), host)
         return {line.check: f"{line.state} {line.found}" for line in lines}
 
     return check
@@ -220,9 +221,7 @@ def test_a_missing_secret_unless_it_is_provided(states: States, machine: Make) -
 def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
     host = machine(**{f"srv/models/{hub}models--a--b/snapshots/abc/config.json": "{}"})
     wanted = ["models--a--b", "models--a--b@abc", "models--a--b@def", "models--c--d"]
-    lines = preflight.check_host(
-        complete(preflight.EXPECTED, {"store": [{"path": "/srv/models", "models": wanted}]}), host
-    )
+    lines = preflight.check_host(complete(Expectations, {"store": [{"path": "/srv/models", "models": wanted}]}), host)
     assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
     where = f"--cache-dir /srv/models{'/hub' if hub else ''}"
     assert lines[2].hint == f"download it: hf download a/b --revision def {where}"
@@ -232,7 +231,7 @@ def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
 def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
     host = machine(**{"srv/models/a/b/config.json": "{}"})
     wanted = {"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}
-    lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)
+    lines = preflight.check_host(complete(Expectations, wanted), host)
     assert [line.state for line in lines] == ["ok", "FAIL"]
     assert lines[1].hint == "download it: hf download c/d --local-dir /srv/models/c/d"
 
@@ -251,21 +250,21 @@ def test_every_failure_says_what_to_do(preflight: ModuleType, machine: Make) -> 
         "versions": {"docker": "1"},
         "secrets": [{"name": "k", "mode": "0600", "header": False}],
     }
-    assert all(line.hint for line in preflight.check_host(complete(preflight.EXPECTED, wanted), machine()))
+    assert all(line.hint for line in preflight.check_host(complete(Expectations, wanted), machine()))
 
 
 def run(scripts: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([scripts / "preflight", *arguments], capture_output=True, text=True, check=False)
 
 
-def test_the_command(preflight: ModuleType, scripts: Path) -> None:
+def test_the_command(scripts: Path) -> None:
     wanted = complete(
-        preflight.EXPECTED, {"architecture": "vax", "secrets": [{"name": "a", "mode": "0600", "header": False}]}
+        Expectations, {"architecture": "vax", "secrets": [{"name": "a", "mode": "0600", "header": False}]}
     )
     done = run(scripts, "--expect-json", json.dumps(wanted))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].split()[:3] == ["FAIL", "HST009", "architecture:"]
-    wanted = complete(preflight.EXPECTED, {"host": "h", "secrets": [{"name": "b", "mode": "0600", "header": False}]})
+    wanted = complete(Expectations, {"host": "h", "secrets": [{"name": "b", "mode": "0600", "header": False}]})
     done = run(scripts, "--json", "--provided-secrets", "a,b", "--expect-json", json.dumps(wanted))
     assert done.returncode == 0
     [found] = json.loads(done.stdout)["checks"]

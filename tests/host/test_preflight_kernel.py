@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 from tests.host.test_preflight_start import DOCKER, FILES, prepared
 
@@ -33,7 +34,7 @@ def proc(total: int, free: int, *, kernel: str = NEW, cmdline: str = "ro quiet")
 
 def check(preflight: ModuleType, host: object, *units: str) -> tuple[str, str, str, str]:
     """Return state, found, hint and code of the only line."""
-    wanted = complete(preflight.EXPECTED, {"unpinnable": {"rdma_units": list(units), **HINT}})
+    wanted = complete(Expectations, {"unpinnable": {"rdma_units": list(units), **HINT}})
     [line] = preflight.check_host(wanted, host)
     return line.state, line.found, line.hint, line.code
 
@@ -86,7 +87,7 @@ def test_the_option_of_the_command_line_is_named(preflight: ModuleType, machine:
 
 
 def test_it_is_not_looked_for_where_nothing_is_expected(preflight: ModuleType, machine: Make) -> None:
-    assert preflight.check_host(complete(preflight.EXPECTED), machine(**proc(*RESERVED))) == []
+    assert preflight.check_host(complete(Expectations), machine(**proc(*RESERVED))) == []
 
 
 def test_a_host_that_rebooted_into_such_a_kernel_does_not_start_a_node(preflight: ModuleType, machine: Make) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def check(preflight: ModuleType) -> Check:
 
     def run(host: object, /, **wanted: object) -> list[tuple[str, str, str]]:
         return [
-            (line.code, line.state, line.found)
-            for line in preflight.check_host(complete(preflight.EXPECTED, wanted), host)
+            (line.code, line.state, line.found) for line in preflight.check_host(complete(Expectations, wanted), host)
         ]
 
     return run
@@ -77,7 +77,7 @@ def test_a_driver_that_sources_disagree_on_warns_and_one_that_drifted_fails(
 
 
 def test_a_doubt_says_why(preflight: ModuleType, machine: Make) -> None:
-    [line] = preflight.check_host(complete(preflight.EXPECTED, {"doubted_drivers": DOUBTS}), machine(smi("595.71.05")))
+    [line] = preflight.check_host(complete(Expectations, {"doubted_drivers": DOUBTS}), machine(smi("595.71.05")))
     assert (line.wanted, line.hint) == ("not 595", "one model ran on it")
 
 
@@ -97,7 +97,7 @@ def test_an_image_that_wants_a_newer_driver(
     """(DRV002, DRV003) The series of its forward compatibility warns, and says which line of the log to look for."""
     image = {"unit": "nano", "min_driver": "590.44", "forward_compat": "580"}
     assert check(machine(smi(driver)), image_drivers=[image]) == [line]
-    [found] = preflight.check_host(complete(preflight.EXPECTED, {"image_drivers": [image]}), machine(smi(driver)))
+    [found] = preflight.check_host(complete(Expectations, {"image_drivers": [image]}), machine(smi(driver)))
     assert ("CUDA Forward Compatibility mode ENABLED" in found.hint) is (line[0] == "DRV002")
     assert bool(found.hint) is (line[1] != "ok")
 
@@ -147,7 +147,7 @@ def test_load_tuning_is_shown_with_what_is_against_it(preflight: ModuleType, che
         ("MEM014", "info", "8 KiB"),
         ("MEM013", "info", "process 77"),
     ]
-    lines = preflight.check_host(complete(preflight.EXPECTED, {"load_tuning": wanted}), machine())
+    lines = preflight.check_host(complete(Expectations, {"load_tuning": wanted}), machine())
     assert all(line.hint for line in lines)
     assert lines[0].hint.startswith("disputed: ")
 
@@ -206,6 +206,6 @@ def test_a_host_without_the_group_or_the_socket(preflight: ModuleType, machine: 
     no_group = machine({"getent": RuntimeError("getent failed with exit status 2")})
     no_socket = machine(docker(1, "docker\n"))
     for host in (no_group, no_socket):
-        [line] = preflight.check_host(complete(preflight.EXPECTED, {"docker_access": ACCESS}), host)
+        [line] = preflight.check_host(complete(Expectations, {"docker_access": ACCESS}), host)
         assert (line.code, line.state) == ("HST001", "FAIL")
         assert "install Docker with its group" in line.hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.host.preflight import rendezvous as preflight_rendezvous
+from sparkiac.host.network import peers
 from tests.host.test_preflight_start import DOCKER, FILES, prepared
 from tests.host.traffic import Caller
 
@@ -46,7 +46,7 @@ def test_without_nftables_the_start_goes_on_with_a_warning(preflight: ModuleType
 
 def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:
     assert preflight
-    rules = preflight_rendezvous.commands("big", {"ports": ["9000"], "peers": ["10.77.1.2"]})
+    rules = peers.commands("big", {"ports": ["9000"], "peers": ["10.77.1.2"]})
     network.nft("-f", "-", rules="\n".join(rules))
     try:
         assert Caller(network, "client").call("once", "10.77.1.1:9000") == "ok"
@@ -62,7 +62,7 @@ def test_real_nftables_load_the_rules_again_and_leave_other_tables(
     network: Network,
 ) -> None:
     assert preflight
-    rules = "\n".join(preflight_rendezvous.commands("big", STORE))
+    rules = "\n".join(peers.commands("big", STORE))
     assert "flush" not in rules
     network.nft("add", "table", "inet", "mine")
     try:

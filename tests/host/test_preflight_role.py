@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.host.preflight import program as preflight_program
+from sparkiac.host.preflight.expectations import Expectations
 from tests import pythons
 from tests.host.conftest import SCRIPTS
 from tests.host.expected import complete
@@ -34,7 +34,7 @@ class Bench:
         """Write what a host is expected to be."""
         path = self.folder / f"hosts/{host}/etc/sparkiac/preflight.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(complete(preflight_program.EXPECTED, {"host": host, **wanted})))
+        path.write_text(json.dumps(complete(Expectations, {"host": host, **wanted})))
 
     def stage(self, host: str, commit: str) -> list[dict[str, Any]]:
         """Put a model of a group into the host's store; give what is expected of that."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def prepared(
     unpinnable: object = None,
     **unit: object,
 ) -> Any:  # noqa: ANN401
-    wanted = complete(preflight.EXPECTED, {"units": {name: {"image": IMAGE, **unit}}, "unpinnable": unpinnable})
+    wanted = complete(Expectations, {"units": {name: {"image": IMAGE, **unit}}, "unpinnable": unpinnable})
     return preflight.check_unit(name, wanted, host)
 
 
@@ -72,7 +73,7 @@ def test_a_stop_while_it_waits_is_no_failure(
     monkeypatch.setattr(preflight.start, "MEMORY_WAIT_S", 60)
     monkeypatch.setattr(preflight.start.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
     units = {"x": {"image": IMAGE, "memory_bytes": 2 << 30}}
-    wanted = json.dumps(complete(preflight.EXPECTED, {"units": units}))
+    wanted = json.dumps(complete(Expectations, {"units": units}))
     former = signal.getsignal(signal.SIGTERM)
     try:
         with pytest.raises(SystemExit) as ended:
@@ -101,7 +102,7 @@ def test_a_missing_image_and_a_missing_secret(preflight: ModuleType, machine: Ma
 
 
 def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    units = complete(preflight.EXPECTED, {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE}}})
+    units = complete(Expectations, {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE}}})
     host = machine(DOCKER, **FILES, **{"etc/sparkiac/preflight.json": json.dumps(units)})
     assert preflight.main(["--start", "qwen36"], host) == 0
     assert capsys.readouterr().out.splitlines()[2].split()[:2] == ["ok", "image:"]

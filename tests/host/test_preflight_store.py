@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def store(preflight: ModuleType) -> Checked:
 
     def check(host: object, *models: str, **known: object) -> Any:  # noqa: ANN401  a class of the script
         wanted = {"store": [{"path": "/srv/models", "models": list(models), **known}]}
-        return preflight.check_host(complete(preflight.EXPECTED, wanted), host)
+        return preflight.check_host(complete(Expectations, wanted), host)
 
     return check
 
@@ -134,7 +135,7 @@ def test_a_login_for_an_image_that_is_still_to_be_pulled(
     """(HST003) It only warns: the registry may give the image to everybody."""
     files = {} if config is None else {"root/.docker/config.json": config}
     [line] = preflight.check_host(
-        complete(preflight.EXPECTED, LOGIN), machine({"docker image": RuntimeError("No such image")}, **files)
+        complete(Expectations, LOGIN), machine({"docker image": RuntimeError("No such image")}, **files)
     )
     assert (line.code, line.state, line.wanted) == ("HST003", state, IMAGE)
     assert line.found == f"missing, and {'no' if state == 'warn' else 'a'} login for nvcr.io"
@@ -142,5 +143,5 @@ def test_a_login_for_an_image_that_is_still_to_be_pulled(
 
 
 def test_an_image_that_is_there_needs_no_login(preflight: ModuleType, machine: Make) -> None:
-    [line] = preflight.check_host(complete(preflight.EXPECTED, LOGIN), machine({"docker image": "[]"}))
+    [line] = preflight.check_host(complete(Expectations, LOGIN), machine({"docker image": "[]"}))
     assert (line.code, line.state, line.found) == ("HST003", "ok", "present")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.host.probe import group as probe_group
 from sparkiac.host.probe import metrics as probe_metrics
+from sparkiac.host.probe import watch as probe_watch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def group(probe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert probe
     found = Group(tmp_path)
     monkeypatch.setattr(probe_metrics, "TABLES", (found.table, tmp_path / "tcp6"))
-    monkeypatch.setattr(probe_group.os, "kill", lambda *signal: found.signals.append(signal))
+    monkeypatch.setattr(probe_watch.os, "kill", lambda *signal: found.signals.append(signal))
     found.has()
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkiac.host.probe import media as probe_media
+from sparkiac.host.probe import kinds
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import text as probe_text
 
@@ -307,7 +307,7 @@ def test_a_worker_is_asked_nothing(check: Check) -> None:
 
 def test_pictures_and_sounds_are_what_they_say(probe: ModuleType) -> None:
     assert probe
-    media = probe_media
+    media = kinds
     picture = media.picture()
     assert picture.startswith("data:image/png;base64,iVBORw0KGgo")
     assert media.sound().startswith(b"RIFF")

@@ -16,6 +16,7 @@ import yaml
 
 from sparkiac.fleet import machine, verify
 from sparkiac.host import PROGRAMS
+from sparkiac.render.kubernetes import volumes
 from tests import pythons
 from tests.host.conftest import ROOT
 
@@ -52,6 +53,16 @@ def test_the_oldest_python_imports_every_module() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9"])
+def test_an_older_python_is_refused_in_one_sentence(version: str, scripts: Path) -> None:
+    """By the launcher of each program, and by what the playbooks send to a host without programs."""
+    python = pythons.interpreter(version)
+    for argv in ([scripts / "switch", "status"], ["-c", (ROOT / "playbooks/bundle.py").read_text()]):
+        done = subprocess.run([python, *argv], input="", capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert re.fullmatch(rf"Python 3\.10 or newer is needed, this is {version}\.[0-9]+\n", done.stderr)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -155,6 +166,7 @@ def test_the_package_sends_what_its_programs_import() -> None:
 
     probe = {name for name in MODULES if name.startswith("probe/")}
     assert imported("probe/program.py") == {*verify.IMPORTED, *probe}
+    assert imported("probe/program.py") == {name for name in MODULES if volumes.OF_PROBE.fullmatch(f"host/{name}")}
     assert imported("sent/ports.py") == set(machine.PORTS)
     assert imported("sent/facts.py") == {*machine.PORTS, "sent/facts.py"}
 

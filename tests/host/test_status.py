@@ -12,12 +12,11 @@ import pytest
 
 from sparkiac.fleet import facts
 from sparkiac.host import local as units_host
+from sparkiac.host import series
 from sparkiac.host import state as switch_state
 from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.status import journal
 from sparkiac.host.status import program as status_program
-from sparkiac.host.status import restarts as status_restarts
-from sparkiac.host.status import units as status_units
-from sparkiac.host.status import wrong as status_wrong
 from sparkiac.host.switch import store as switch_store
 from tests.commands.looks import everything
 from tests.host.conftest import SCRIPTS
@@ -337,8 +336,8 @@ def test_it_prints_one_line(host: Host, capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_metrics_are_read_by_name(page: str, values: dict[str, list[float]]) -> None:
-    assert status_units.sampled(page, ["m", "n"]) == values
-    assert status_units.sampled(page, []) == {}
+    found = series.values(page)
+    assert {name: found[name] for name in ("m", "n") if name in found} == values
 
 
 @pytest.mark.parametrize(
@@ -390,7 +389,7 @@ def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host)
 def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> None:
     host.answers["journalctl"] = message(STARTING, 1, unit="sparkiac-other")
     assert restarts(host) == {}
-    assert status_restarts.restarts(host, []) == {}
+    assert journal.restarts(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
     assert restarts(host) is None
     host.answers["journalctl"] = Result(0, "", "Hint: You are currently not seeing messages from other users.")
@@ -398,7 +397,7 @@ def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> 
 
 
 def restarts(host: Host) -> Any:  # noqa: ANN401
-    return status_restarts.restarts(host, ["sparkiac-chat"])
+    return journal.restarts(host, ["sparkiac-chat"])
 
 
 def alert(age_s: int, text: object, unit: str = "sparkiac-chat") -> str:
@@ -420,15 +419,15 @@ def test_the_last_wrong_answer(host: Host) -> None:
         "garbage\n",
     ]
     host.answers["journalctl"] = Result(1, "".join(lines), "")
-    found = status_wrong.last(host, ["sparkiac-chat", "sparkiac-other"])
+    found = journal.wrong(host, ["sparkiac-chat", "sparkiac-other"])
     assert {unit: each["fault"] for unit, each in found.items()} == {
         "sparkiac-chat": "wrong answer: '12' instead of 371",
         "sparkiac-other": "wrong answer: '12' instead of 371",
     }
     assert 20 <= found["sparkiac-chat"]["ago_s"] < 80
-    assert status_wrong.last(host, []) == {}
+    assert journal.wrong(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
-    assert status_wrong.last(host, ["sparkiac-chat"]) == {}
+    assert journal.wrong(host, ["sparkiac-chat"]) == {}
 
 
 def test_a_unit_of_another_turn_is_not_asked(host: Host, service: Service) -> None:

@@ -84,6 +84,8 @@ def test_requests_are_counted_over_all_engines(module: ModuleType, machine: Any,
         ('sglang:num_running_reqs{model_name="a"} 2.0\nsglang:num_queue_reqs{model_name="a"} 1.0\n', 3),
         ("llamacpp:requests_processing 1\nllamacpp:requests_deferred 4\n", 5),
         (NONE, 0),
+        ("vllm:num_requests_running 1e400\nvllm:num_requests_waiting 2.0\n", 2),
+        ("vllm:num_requests_running 1e308\n" * 20 + "vllm:num_requests_waiting NaN\n", 1),  # no count: connections
     ],
 )
 def test_metrics_of_each_engine(module: ModuleType, machine: Any, service: Service, text: str, running: int) -> None:  # noqa: ANN401

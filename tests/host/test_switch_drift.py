@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import local as units_host
+from sparkiac.host.generation import GenerationPlan
 from sparkiac.host.switch import drift as switch_drift
 from tests.host.expected import complete
 
@@ -72,7 +73,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host = Host(tmp_path, switch_drift)
     unit = {"name": "sparkiac-a", "files": [COMPOSE]}
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "net.core.rmem_max", "value": "4 8"}]
-    plan = complete(host.module.GENERATION, {"units": [unit], "sysctls": sysctls})
+    plan = complete(GenerationPlan, {"units": [unit], "sysctls": sysctls})
     listed = []
     for path in (COMPOSE, UNIT, OWN_DROP_IN, SYSCTL, PLAN):
         text = json.dumps(plan) if path == PLAN else TEXT

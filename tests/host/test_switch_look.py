@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import local as units_host
+from sparkiac.host.generation import GenerationPlan
 from sparkiac.host.switch import lease as switch_lease
 from sparkiac.host.switch import look as switch_look
 from tests.host.conftest import SCRIPTS
@@ -85,7 +86,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setenv("PATH", f"{STUBS}:{os.environ['PATH']}")
     module = switch_look
     unit = {"name": "a", "files": [COMPOSE], "secrets": ["key"], "listen": None}
-    plan = complete(module.GENERATION, {"units": [unit], "sysctls": [{"key": "vm.swappiness", "value": "1"}]})
+    plan = complete(GenerationPlan, {"units": [unit], "sysctls": [{"key": "vm.swappiness", "value": "1"}]})
     host = Host(tmp_path, module)
     host.data = {
         "generation": "one",

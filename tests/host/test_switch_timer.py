@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.host.switch import actions as look
-from sparkiac.host.switch import owned, uninstall
 from sparkiac.host.switch import store as switch_store
+from sparkiac.host.switch import uninstall
 from tests.host.switching import TIMER, Host, Result, generation, switch
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def test_an_uninstall_stops_the_timer_before_its_service_and_removes_its_state(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host, "run", lambda *_: Result(1, "", "not here"))  # no docker, no user, no rules of nft
-    files = owned.installed(host)
+    files = uninstall.installed(host)
     assert set(TIMER) < set(files)
-    names = owned.units(host, files)
+    names = uninstall.units_of(host, files)
     assert names.index(NAME) < names.index("sparkiac-fleet.service")
     private = host.root / "var/lib/private/sparkiac-fleet"
     private.mkdir(parents=True)

@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac.host import local as units_host
 from sparkiac.host import state as switch_state
-from sparkiac.host.switch import store as switch_store
+from sparkiac.host.generation import GenerationPlan
 from sparkiac.host.switch import uninstall as switch_uninstall
 from tests.host.expected import complete
 
@@ -65,7 +65,7 @@ class Host:
 
     def generation(self, name: str, sequence: int, *paths: str, **plan: object) -> None:
         """Stage and install a generation."""
-        plan = complete(switch_store.GENERATION, plan)
+        plan = complete(GenerationPlan, plan)
         texts = {path: json.dumps(plan) if path == PLAN else f"{path} of {name}\n" for path in [*paths, PLAN]}
         listed = []
         for path, text in texts.items():

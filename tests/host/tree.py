@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sparkiac.host.preflight import program as preflight_program
+from sparkiac.host.preflight.expectations import Expectations
 from tests.host import programs
 from tests.host.expected import complete
 from tests.host.probed import promise
@@ -127,7 +127,7 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": []}
     plan |= {"group": group if len(team) > 1 else None, "needs": needs}
-    expected = complete(preflight_program.EXPECTED, {"host": name, **wanted})
+    expected = complete(Expectations, {"host": name, **wanted})
     return {
         "etc/systemd/system/sparkiac-qwen36.service": "[Service]\n",
         # A text that Ansible must not evaluate, and characters that must survive.

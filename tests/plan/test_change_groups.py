@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.plan.contract import ChangeGroup
+from sparkiac.host.generation import ChangeGroup
 from tests.plan.fleets import PAIR, deployment, planned
 
 

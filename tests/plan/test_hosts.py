@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.host.preflight.expectations import DockerAccess, UnitExpectation, Versions
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.contract import DockerAccess, UnitExpectation, Versions
 from sparkiac.render import jsontext
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, service
 

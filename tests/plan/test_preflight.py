@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog
+from sparkiac.host.preflight.expectations import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
 from sparkiac.plan import preflight
-from sparkiac.plan.contract import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
 from sparkiac.plan.preflight import expected_stores as stores
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, container, deployment, planned, service
 
 if TYPE_CHECKING:
-    from sparkiac.plan.contract import Expectations
+    from sparkiac.host.preflight.expectations import Expectations
 
 GIB = 1 << 30
 PC = "platforms: {pc: {title: PC, architecture: amd64, memory_gib: 64}}\n"

@@ -9,7 +9,7 @@ import pytest
 from tests.plan.fleets import LOCK, ONES, PAIR, SMALL, deployment, planned, service
 
 if TYPE_CHECKING:
-    from sparkiac.plan.contract import Promise
+    from sparkiac.host.generation import Promise
 
 
 def promises(text: str, host: str = "spark-01", **locked: str) -> dict[str, Promise]:

@@ -9,6 +9,8 @@ import importlib.util
 import json
 import sys
 
+if sys.version_info < (3, 10):  # noqa: UP036 - a host may have an older one, which cannot even read the modules
+    sys.exit(f"Python 3.10 or newer is needed, this is {sys.version.split()[0]}")
 NAME, MODULES, ARGUMENTS = (json.loads(sys.stdin.readline()) for _ in range(3))
 
 

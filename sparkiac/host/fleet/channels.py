@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import parsed
-from .state import WORKING
+from .state import WORKING, Alert, Message
 
 TIMEOUT_S = 20
 RESPONSE_BYTES = 1 << 16
@@ -44,7 +44,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Return no request, so that urllib raises HTTPError."""
 
 
-def send(channel: str, settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def send(channel: str, settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message; raise NotSentError if the channel did not accept it."""
     senders: dict[str, Callable[..., None]] = {"telegram": telegram, "email": email, "webhook": webhook}
     try:
@@ -73,15 +76,13 @@ def secret(directory: Path, name: str, form: re.Pattern[str] | None = None) -> s
     try:
         value = (directory / name).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
-        message = f"the secret {name} cannot be read: {type(error).__name__}"
-        raise NotSentError(message) from None
+        raise NotSentError(f"the secret {name} cannot be read: {type(error).__name__}") from None
     if form is not None and not form.fullmatch(value):
-        message = f"the secret {name} does not have the form {form.pattern}"
-        raise NotSentError(message)
+        raise NotSentError(f"the secret {name} does not have the form {form.pattern}")
     return value
 
 
-def telegram(settings: dict[str, Any], message: dict[str, Any], secrets: Path, _fleet: str) -> None:
+def telegram(settings: dict[str, Any], message: Message, secrets: Path, _fleet: str) -> None:
     """Send a message with the method sendMessage of the Bot API."""
     token = secret(secrets, settings["token"], BOT_TOKEN)
     body = {"chat_id": settings["chat_id"], "text": message["text"], "link_preview_options": {"is_disabled": True}}
@@ -96,7 +97,7 @@ def telegram(settings: dict[str, Any], message: dict[str, Any], secrets: Path, _
         raise NotSentError(refusal)
 
 
-def webhook(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+def webhook(settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message in the format of Alertmanager's webhook, so that one receiver can read both."""
     url = settings["url"] if settings["secret_url"] is None else secret(secrets, settings["secret_url"], ADDRESS)
     status, _ = post(url, notification(message, fleet))
@@ -105,7 +106,7 @@ def webhook(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fl
         raise NotSentError(refusal)
 
 
-def notification(message: dict[str, Any], fleet: str) -> dict[str, Any]:
+def notification(message: Message, fleet: str) -> dict[str, Any]:
     """Return a message in the format of Alertmanager's webhook, version 4."""
     alerts = [notified(alert, message["time"]) for alert in message["alerts"]]
     firing = any(alert["status"] == "firing" for alert in alerts)
@@ -124,7 +125,7 @@ def notification(message: dict[str, Any], fleet: str) -> dict[str, Any]:
     }
 
 
-def notified(alert: dict[str, Any], now: float) -> dict[str, Any]:
+def notified(alert: Alert, now: float) -> dict[str, Any]:
     """Return one alert in the format of Alertmanager."""
     resolved = alert["state"] == WORKING
     return {
@@ -143,7 +144,7 @@ def stamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def email(settings: dict[str, Any], message: dict[str, Any], secrets: Path, fleet: str) -> None:
+def email(settings: dict[str, Any], message: Message, secrets: Path, fleet: str) -> None:
     """Send a message through a mail server, over TLS."""
     mail = EmailMessage()
     mail["Subject"] = message["text"].partition("\n")[0]
@@ -171,7 +172,7 @@ def post(url: str, body: dict[str, Any]) -> tuple[int, bytes]:
     headers = {"Content-Type": "application/json", "User-Agent": "sparkiac"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - http, see ADDRESS
     try:
-        with opener().open(request, timeout=TIMEOUT_S) as answer:
+        with OPENER.open(request, timeout=TIMEOUT_S) as answer:
             return answer.status, answer.read(RESPONSE_BYTES)
     except urllib.error.HTTPError as error:
         with error:
@@ -182,11 +183,6 @@ def ping(name: str, secrets: Path) -> None:
     """Request the address of a dead man's switch, which is a secret; raise NotSentError if it does not answer well."""
     request = urllib.request.Request(secret(secrets, name, ADDRESS), headers={"User-Agent": "sparkiac"})  # noqa: S310 - http
     try:
-        opener().open(request, timeout=TIMEOUT_S).close()
+        OPENER.open(request, timeout=TIMEOUT_S).close()
     except ERRORS as error:
         raise NotSentError(reason(error)) from None
-
-
-def opener() -> urllib.request.OpenerDirector:
-    """Return a client for http and https that follows no redirects."""
-    return urllib.request.build_opener(_NoRedirects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .state import FAILING, FLAPPING, FLAPPING_CHANGES, STABLE_RUNS, WORKING, Change
+from .state import FAILING, FLAPPING, FLAPPING_CHANGES, STABLE_RUNS, WORKING, Alert, Change, Message
 
 LONGEST = 3_800
 """Characters of a message. Telegram accepts 4,096 UTF-16 code units; most characters are one."""
@@ -30,7 +30,7 @@ def clean(text: str, secrets: list[str]) -> str:
     return line if len(line) <= EVIDENCE else line[: EVIDENCE - 1] + "…"
 
 
-def message(fleet: dict[str, Any], changes: dict[str, Change], working: int, now: float) -> dict[str, Any]:
+def message(fleet: dict[str, Any], changes: dict[str, Change], working: int, now: float) -> Message:
     """Return the message about the changes of a run: its time, its text, and its parts for the webhook."""
     entries = {entry["name"]: entry for entry in fleet["endpoints"]}
     order = sorted(changes, key=lambda name: (list(WORDS).index(changes[name].state), list(entries).index(name)))
@@ -75,11 +75,10 @@ def details(change: Change, period_s: int, now: float) -> list[str]:
         return [f"It failed from {moment(before.since)}, for {duration(after.since - before.since)}."]
     if change.state == FLAPPING:
         quiet = duration(STABLE_RUNS * period_s)
-        reason = [f"last failure: {after.evidence or before.evidence}"]
-        return [
-            *reason,
-            f"It has changed {FLAPPING_CHANGES} times. The next message follows when it has been stable for {quiet}.",
-        ]
+        next_one = (
+            f"It has changed {FLAPPING_CHANGES} times. The next message follows when it has been stable for {quiet}."
+        )
+        return [f"last failure: {after.evidence or before.evidence}", next_one]
     worked = "" if after.worked is None else f", last worked at {moment(after.worked)}"
     return [after.evidence, f"since {moment(after.since)}, for {duration(now - after.since)}{worked}"]
 
@@ -94,7 +93,7 @@ def joined(head: str, blocks: list[str], foot: str) -> str:
     return "\n".join([head, *shown, f"… and {len(blocks) - len(shown)} more", foot])
 
 
-def alert(entry: dict[str, Any], change: Change) -> dict[str, Any]:
+def alert(entry: dict[str, Any], change: Change) -> Alert:
     """Return the part of the message about one endpoint, for the webhook."""
     failed = change.before if change.state == WORKING else change.after
     return {

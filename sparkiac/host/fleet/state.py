@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from .. import durable
 from ..contract import validated
@@ -23,19 +23,25 @@ UNSENT = 20
 """Messages that are kept for a channel that does not accept them; older ones are dropped."""
 FILE = "state.json"
 
-RECORD = {
-    "observed": str,
-    "reported": str,
-    "since": float,
-    "worked": (float, None),
-    "reported_run": int,
-    "changes": [int],
-    "evidence": str,
-    "queued": (str, None),
-}
-ALERT = {"name": str, "host": (str, None), "url": str, "state": str, "again": bool, "since": float, "evidence": str}
-MESSAGE = {"time": float, "text": str, "alerts": [ALERT]}
-STATE = {"saved": int, "run": int, "records": {str: RECORD}, "unsent": {str: [MESSAGE]}}
+
+class Alert(TypedDict):
+    """The part of a message about one endpoint."""
+
+    name: str
+    host: str | None
+    url: str
+    state: str
+    again: bool
+    since: float
+    evidence: str
+
+
+class Message(TypedDict):
+    """One message for all changes of a run, with its parts for the webhook."""
+
+    time: float
+    text: str
+    alerts: list[Alert]
 
 
 class Record(NamedTuple):
@@ -74,7 +80,7 @@ class State(NamedTuple):
     """How often it was written; of two files, the one with the higher number is newer."""
     run: int
     records: dict[str, Record]
-    unsent: dict[str, list[dict[str, Any]]]
+    unsent: dict[str, list[Message]]
     """Channel → messages that it has not accepted, the oldest first."""
 
 
@@ -170,6 +176,6 @@ def completed(data: Any) -> Any:  # noqa: ANN401 - JSON
 
 def parsed(text: str) -> State:
     """Return the state from JSON; raise ValueError if it was damaged or written by another version."""
-    found = validated("program", FILE, completed(json.loads(text)), STATE)
+    found = validated("program", FILE, completed(json.loads(text)), State)
     records = {name: Record(**record) for name, record in found["records"].items()}
     return State(found["saved"], found["run"], records, found["unsent"])

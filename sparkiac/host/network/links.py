@@ -21,13 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
 from .. import durable
-from ..launchers import launcher
 
 Ethernets = dict[str, dict[str, Any]]
 
@@ -39,6 +39,7 @@ FORMER = ROOT / "var/lib/sparkiac/network" / NAME
 BEFORE = ROOT / "run/sparkiac/network/before.json"
 """MTU and addresses of the interfaces before the first try that was not confirmed."""
 LOCK = ROOT / "run/sparkiac/network/lock"
+PROGRAM = Path(__file__).resolve().parents[2] / "network"
 UNIT = "sparkiac-network-revert"
 TIMEOUT_S = 120
 SETTLE_S = 20
@@ -57,7 +58,7 @@ def run(*argv: str) -> str:
     done = subprocess.run(argv, stdout=pipe, stderr=pipe, timeout=TIMEOUT_S, check=False)  # noqa: S603
     if done.returncode:
         said = b" ".join((done.stdout + b" " + done.stderr).split()).decode("utf-8", "replace")
-        raise Refused(f"{' '.join(argv[:2])}: {said or done.returncode}")  # noqa: EM102, TRY003
+        raise Refused(f"{' '.join(argv[:2])}: {said or done.returncode}")
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -120,7 +121,7 @@ def refuse_missing(ethernets: Ethernets, there: Ethernets) -> None:
     for name in ethernets:
         if name not in there:
             names = ", ".join(sorted(set(there) - {"lo"}))
-            raise Refused(f"this host has no interface {name}; it has {names}")  # noqa: EM102, TRY003
+            raise Refused(f"this host has no interface {name}; it has {names}")
 
 
 def refuse_own_access(ethernets: Ethernets) -> None:
@@ -128,7 +129,7 @@ def refuse_own_access(ethernets: Ethernets) -> None:
     routes: list[dict[str, Any]] = json.loads(run("ip", "-json", "route", "show", "default") or "[]")
     for name in sorted({str(each["dev"]) for each in routes if "dev" in each}):
         if name in ethernets:
-            raise Refused(f"{name} has the default route of this host, so it is no link between hosts")  # noqa: EM102, TRY003
+            raise Refused(f"{name} has the default route of this host, so it is no link between hosts")
 
 
 def attempt(file: str, seconds: int) -> str:
@@ -164,7 +165,7 @@ def record(there: Ethernets) -> None:
 def start_timer(seconds: int) -> None:
     """Start the timer that runs `revert`."""
     timer = (f"--unit={UNIT}", f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
-    run("systemd-run", "--collect", *timer, str(launcher("network")), "revert")
+    run("systemd-run", "--collect", *timer, str(PROGRAM), "revert")
 
 
 def wait_for(ethernets: Ethernets) -> None:
@@ -176,7 +177,7 @@ def wait_for(ethernets: Ethernets) -> None:
         time.sleep(1)
         wrong = missing(ethernets)
     if wrong:
-        raise Refused(f"netplan has applied the file, but {'; '.join(wrong)}")  # noqa: EM102, TRY003
+        raise Refused(f"netplan has applied the file, but {'; '.join(wrong)}")
 
 
 def missing(ethernets: Ethernets) -> list[str]:
@@ -197,7 +198,7 @@ def confirm() -> str:
     """Keep the tried file, and the former one as a copy."""
     content = text(TRIED)
     if content is None:
-        raise Refused("nothing is tried: the time has passed, or the host was restarted")  # noqa: EM101, TRY003
+        raise Refused("nothing is tried: the time has passed, or the host was restarted")
     former = text(INSTALLED)
     if former is not None:
         durable.write(FORMER, former.encode())
@@ -259,19 +260,17 @@ def stop_timer() -> None:
 
 def main(argv: list[str]) -> int:
     """Run one of the three commands."""
+    command: Callable[[], str]
+    if len(argv) == 3 and argv[0] == "try" and argv[2].isdigit():  # noqa: PLR2004
+        command = partial(attempt, argv[1], int(argv[2]))
+    elif argv in (["confirm"], ["revert"]):
+        command = confirm if argv == ["confirm"] else revert
+    else:
+        print(__doc__, file=sys.stderr)  # noqa: T201
+        return 2
     try:
-        if len(argv) == 3 and argv[0] == "try" and argv[2].isdigit():  # noqa: PLR2004
-            with locked():
-                print(attempt(argv[1], int(argv[2])))  # noqa: T201
-        elif argv == ["confirm"]:
-            with locked():
-                print(confirm())  # noqa: T201
-        elif argv == ["revert"]:
-            with locked():
-                print(revert())  # noqa: T201
-        else:
-            print(__doc__, file=sys.stderr)  # noqa: T201
-            return 2
+        with locked():
+            print(command())  # noqa: T201
     except (Refused, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"network: {error}", file=sys.stderr)  # noqa: T201
         return 1

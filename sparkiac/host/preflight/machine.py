@@ -17,6 +17,7 @@ VERSION_COMMANDS = {
     "systemd": ("systemctl", "--version"),
 }
 CONTESTED = "disputed: the same thread says that a reboot helps and that no tuning is needed"
+RELEASE = "/proc/sys/kernel/osrelease"
 READ_AND_WRITE = stat.S_IRGRP | stat.S_IWGRP
 
 
@@ -135,19 +136,35 @@ def check_load_tuning(wanted: dict[str, str], host: LocalHost) -> Iterator[Check
             yield CheckResult("info", "loop that drops caches", f"process {file.parts[-2]}", "none", hint, "MEM013")
 
 
-EXPECTED = {
-    "architecture": str,
-    "gpu": ({"name": str, "compute_capability": str}, None),
-    "driver": (str, None),
-    "doubted_drivers": [{"series": str, "why": str}],
-    "image_drivers": [{"unit": str, "min_driver": str, "forward_compat": (str, None)}],
-    "kernel_parameters": {str: str},
-    "versions": dict.fromkeys(VERSION_COMMANDS, (str, None)),
-    "docker_access": ({"user": str, "group": str}, None),
-    "memory_bytes": (int, None),
-    "idle_memory_bytes": (int, None),
-    "load_tuning": {str: str},
-}
+def unpinnable(machine: Any) -> str | None:  # noqa: ANN401 - `LocalHost` of preflight or of status
+    """Return how much memory cannot be pinned, with the kernel and its option kho; None without a sign of it.
+
+    It is what the kernel reserved for kexec handover (KHO).
+
+    CmaFree counts the free pages of all CMA blocks, CmaTotal the size of all CMA areas. Every block belongs to an area,
+    except the blocks that KHO reserved, so a CmaFree above CmaTotal shows them. Used pages of such blocks are not
+    counted: the size is a lower bound, and the sign can be absent while memory is full.
+    """
+    sizes = parse_meminfo(machine.read("/proc/meminfo"))
+    free, total = sizes.get("CmaFree", 0), sizes.get("CmaTotal", 0)
+    if free <= total:
+        return None
+    # The kernel uses the last one.
+    options = re.findall(r"(?<!\S)kho=\S*", machine.read("/proc/cmdline"))
+    option = options[-1] if options else "without kho="
+    shown = f"CmaFree {gib(free)}, CmaTotal {gib(total)}, kernel {machine.read(RELEASE).strip()} {option}"
+    return f"at least {gib(free - total)} of memory that cannot be pinned ({shown})"
+
+
+def check_unpinnable(wanted: dict[str, Any], host: Any) -> Iterator[CheckResult]:  # noqa: ANN401 - as above
+    """Check that all memory can be pinned. Without units that use RDMA, the memory is only lost: that is a warning."""
+    found = unpinnable(host)
+    state = "ok" if found is None else "FAIL" if wanted["rdma_units"] else "warn"
+    hint = "" if found is None else wanted["hint"]
+    kernel = f"kernel {host.read(RELEASE).strip()}"
+    yield CheckResult(state, "pinnable memory", found or kernel, "CmaFree <= CmaTotal", hint, wanted["code"])
+
+
 CHECKS = {
     "architecture": Check(check_architecture, "the images are for another architecture; check the address of the host"),
     "nvidia-smi": Check(
@@ -163,4 +180,5 @@ CHECKS = {
     ),
     "idle_memory_bytes": Check(check_idle_memory, "check that Docker runs", "MEM017"),
     "load_tuning": Check(check_load_tuning, "remove the setting from the inventory; this kernel does not have it"),
+    "unpinnable": Check(check_unpinnable),
 }

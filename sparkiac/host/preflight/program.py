@@ -23,12 +23,11 @@ from typing import Any
 
 from ..contract import ContractError, validated
 from . import fabric, machine, needs, start
-from . import kernel as preflight_kernel
+from .expectations import Expectations
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, run_check
 
 CHECKS: dict[str, Check] = {
     **machine.CHECKS,
-    **preflight_kernel.CHECKS,
     **fabric.CHECKS,
     **needs.CHECKS,
     **start.CHECKS,
@@ -36,26 +35,11 @@ CHECKS: dict[str, Check] = {
 GPU = ("gpu", "driver", "doubted_drivers", "image_drivers")  # checked with one call of nvidia-smi
 WIDTH, INDENT = 100, " " * 17
 PAIRS = ("versions", "kernel_parameters")  # name → value; each pair is a separate check
-# The expectations that this program reads. Null and empty values are not checked.
-UNITS = {str: start.EXPECTED}
-EXPECTED = {
-    "host": str,
-    "units": UNITS,
-    **machine.EXPECTED,
-    **preflight_kernel.EXPECTED,
-    **fabric.LINKS,
-    **needs.EXPECTED,
-}
-
-
-def checked(key: str, wanted: object, host: LocalHost) -> list[CheckResult]:
-    """Run the check for a key of the expectations."""
-    return run_check(key, CHECKS[key], wanted, host)
 
 
 def check_host(wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
     """Run all checks of the expectations; raise ContractError if the expectations have unknown or missing keys."""
-    validated("preflight", "expectations", wanted, EXPECTED)
+    validated("preflight", "expectations", wanted, Expectations)
     gpu = {key: wanted[key] for key in GPU}
     asked = {**wanted, "nvidia-smi": gpu if any(gpu.values()) else None}
     lines = []
@@ -63,16 +47,17 @@ def check_host(wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
         value: Any = asked[key] or []
         listed = [pair for pair in value.items() if pair[1]] if key in PAIRS and value else value
         for item in [value] if isinstance(listed, (str, int, dict)) else listed:
-            lines += checked(key, item, host)
+            lines += run_check(key, CHECKS[key], item, host)
     return lines
 
 
 def check_unit(name: str, wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
     """Check one unit before its start and prepare the start."""
-    validated("preflight", "expectations", wanted, EXPECTED)
-    lines = checked("start", {**wanted["units"][name], "name": name}, host)
-    kernel = wanted["unpinnable"]
-    return lines + (checked("unpinnable", kernel, host) if kernel and name in kernel["rdma_units"] else [])
+    validated("preflight", "expectations", wanted, Expectations)
+    asked = {"start": {**wanted["units"][name], "name": name}}
+    if (kernel := wanted["unpinnable"]) and name in kernel["rdma_units"]:
+        asked["unpinnable"] = kernel
+    return [line for key, value in asked.items() for line in run_check(key, CHECKS[key], value, host)]
 
 
 def shown(line: CheckResult) -> list[str]:

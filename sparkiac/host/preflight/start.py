@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from . import fabric, needs, rendezvous
+from ..network.peers import commands
+from . import fabric, needs
 from .host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
+RULES = "/run/sparkiac/store.nft"
 MANIFESTS = "/etc/sparkiac"
 MEMORY_WAIT_S = 60  # the driver releases the memory of a stopped container only after some seconds
 
@@ -36,7 +38,7 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     if wanted["fabric"]:
         yield from fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     if wanted["group_ports"]:
-        yield rendezvous.restrict(wanted["name"], wanted["group_ports"], host)
+        yield restrict(wanted["name"], wanted["group_ports"], host)
     host.run("docker", "image", "inspect", wanted["image"])
     yield CheckResult("ok", "image", "present", wanted["image"])
 
@@ -87,14 +89,21 @@ def weights(model: dict[str, Any], host: LocalHost) -> CheckResult:
     return compare(not wrong, label, found, want, "apply again: it downloads what differs", "MN008")
 
 
-EXPECTED = {
-    "image": str,
-    "memory_bytes": (int, None),
-    "secrets": [str],
-    "cache": (str, None),
-    "files": [str],
-    "weights": [{"path": str, "commit": str, "manifest": str}],
-    "fabric": (fabric.EXPECTED, None),
-    "group_ports": (rendezvous.EXPECTED, None),
-}
+def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:
+    """Let only the other nodes of a group connect to the ports that a node opens without a password.
+
+    The start goes on if that fails, because nftables may be missing.
+    """
+    port, peers = f"port {', '.join(wanted['ports'])}", ", ".join(wanted["peers"])
+    path = host.path(RULES)
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path.write_text("\n".join(commands(unit, wanted)) + "\n", encoding="ascii")
+    hint = "install nftables; without it, every host that reaches this one can connect"
+    try:
+        host.run("nft", "--file", str(path))
+    except (OSError, RuntimeError) as error:
+        return CheckResult("warn", port, f"open: {error}", f"open for {peers} only", hint)
+    return CheckResult("ok", port, f"open for {peers} only", f"open for {peers} only")
+
+
 CHECKS = {"start": Check(check_start, "apply again; if memory is short, check what else uses it, or reboot the host")}

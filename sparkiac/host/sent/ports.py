@@ -14,24 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from ..preflight.fabric import DEVICES, gids, text
 from ..preflight.host import LocalHost, parse_gpus, parse_meminfo
 
-RDMA = "/sys/class/infiniband"
 NET = "/sys/class/net"
 ALL_NODES = "ff02::1"
-KIND = "RoCE v2"
 LLDP = "/run/systemd/netif/lldp"
 LENGTH, ADDRESSES = 8, 12
 """Bytes of the length before each frame in a file of LLDP, and of the frame's two MAC addresses."""
 TOOLS = ("ping", "iperf3", "ib_write_bw", "mpirun", "all_reduce_perf")
-
-
-def text(host: LocalHost, name: str) -> str | None:
-    """Return the text of a file in sysfs; None if it does not exist or cannot be read."""
-    try:
-        return host.read(name).strip() or None
-    except OSError:
-        return None
 
 
 def number(host: LocalHost, name: str) -> int | None:
@@ -45,7 +36,7 @@ def ports(host: LocalHost, named: tuple[str, ...] = ()) -> list[dict[str, Any]]:
 
     A port of a DGX Spark is two PCIe devices: they have the same address in two PCI domains.
     """
-    rdma = {each.name: each.parts[-4] for each in host.path(RDMA).glob("*/device/net/*")}
+    rdma = {each.name: each.parts[-4] for each in host.path(DEVICES).glob("*/device/net/*")}
     plain = {name: None for name in named if host.path(f"{NET}/{name}").exists()}
     found = sorted({**plain, **rdma}.items())
     held = addresses(host) if found else {}
@@ -68,9 +59,9 @@ def port(host: LocalHost, interface: str, device: str | None, held: list[str]) -
         "up": text(host, f"{NET}/{interface}/operstate") == "up",
         "mtu": number(host, f"{NET}/{interface}/mtu"),
         "speed_mbit": number(host, f"{NET}/{interface}/speed"),
-        "firmware": text(host, f"{RDMA}/{device}/fw_ver") if device else None,
+        "firmware": text(host, f"{DEVICES}/{device}/fw_ver") if device else None,
         "addresses": held,
-        "gids": dict(gids(host, device)) if device else {},
+        "gids": {str(index): gid for index, gid in gids(host, device)} if device else {},
     }
 
 
@@ -80,15 +71,6 @@ def addresses(host: LocalHost) -> dict[str, list[str]]:
         each["ifname"]: [f"{one['local']}/{one['prefixlen']}" for one in each["addr_info"] if one["family"] == "inet"]
         for each in json.loads(host.run("ip", "-json", "address"))
     }
-
-
-def gids(host: LocalHost, device: str) -> Iterator[tuple[str, str]]:
-    """Return the RoCE v2 entries of the GID table of a device: index and GID."""
-    base = f"{RDMA}/{device}/ports/1"
-    for path in sorted(host.path(f"{base}/gids").glob("*"), key=lambda each: int(each.name)):
-        gid = text(host, f"{base}/gids/{path.name}")
-        if gid is not None and text(host, f"{base}/gid_attrs/types/{path.name}") == KIND:
-            yield path.name, gid
 
 
 def neighbours(host: LocalHost, names: list[str]) -> dict[str, list[str]]:

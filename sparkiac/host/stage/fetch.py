@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from ..durable import rename
 from .http import WAITS_S, Address, PartialFile, SourceRefusedError, download, without_query
 from .layouts import hard_link, layout_of
 from .store import (
@@ -25,7 +26,6 @@ from .store import (
     locked,
     make_directory,
     match_owner,
-    replace,
     scan,
 )
 
@@ -135,7 +135,7 @@ class ModelDownload:
     def _download_unless_stopped(self, file: ModelFile) -> None:
         """Download one file; if it fails, the other downloads stop too and keep their partial files."""
         if self.stopped.is_set():
-            raise SourceRefusedError("stopped")  # noqa: EM101 - never shown: `_download` reports another error
+            raise SourceRefusedError("stopped")  # never shown: `_download` reports another error
         try:
             self._download_file(file)
         except BaseException:
@@ -203,7 +203,7 @@ class ModelDownload:
         )
         for target in targets:
             make_directory(target.parent)
-        replace(path, targets[0])
+        rename(path, targets[0])
         for target in targets[1:]:
             hard_link(targets[0], target)
 

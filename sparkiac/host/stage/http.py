@@ -112,8 +112,7 @@ def open_at(address: Address, start: int) -> Any:  # noqa: ANN401 - urllib's res
                 if error.code not in MOVED:
                     raise error_for(error, url) from None
                 url = redirected(url, error.headers.get("Location") or "", first=address.url)
-    message = f"{without_query(address.url)}: redirected more than {REDIRECTS} times"
-    raise SourceRefusedError(message)
+    raise SourceRefusedError(f"{without_query(address.url)}: redirected more than {REDIRECTS} times")
 
 
 def within(seconds: float, run: Callable[[], Any]) -> Any:  # noqa: ANN401
@@ -128,8 +127,7 @@ def within(seconds: float, run: Callable[[], Any]) -> Any:  # noqa: ANN401
 
     threading.Thread(target=work, daemon=True).start()
     if not futures.wait([found], seconds).done:
-        message = f"too slow: nothing, or less than {CHUNK_BYTES} bytes, in {seconds} s"
-        raise TimeoutError(message)
+        raise TimeoutError(f"too slow: nothing, or less than {CHUNK_BYTES} bytes, in {seconds} s")
     return found.result()
 
 
@@ -151,8 +149,7 @@ def redirected(url: str, location: str, *, first: str) -> str:
     except ValueError:
         fault = redirects.INVALID
     if fault:
-        message = f"{without_query(url)}: redirect to {fault}"
-        raise SourceRefusedError(message)
+        raise SourceRefusedError(f"{without_query(url)}: redirect to {fault}")
     return found
 
 
@@ -226,8 +223,7 @@ def download(address: Address, part: PartialFile, keep_on: Callable[[], bool]) -
             part.restart()
             if not again:  # otherwise the bytes of an earlier request may be wrong
                 where, wanted = without_query(address.url), part.file.sha256
-                message = f"{where}: sha256 {found} instead of {wanted}; the file was discarded"
-                raise SourceRefusedError(message)
+                raise SourceRefusedError(f"{where}: sha256 {found} instead of {wanted}; the file was discarded")
             most, discarded = 0, True
         tries += 1
         try:
@@ -254,15 +250,12 @@ def download_once(address: Address, part: PartialFile, keep_on: Callable[[], boo
         if isinstance(error, OSError) and error.errno in DISK_ERRORS:
             raise  # an error of the disk and not of the network
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        message = f"{without_query(address.url)}: {type(reason).__name__}: {reason}"
-        raise IncompleteError(message) from None
+        raise IncompleteError(f"{without_query(address.url)}: {type(reason).__name__}: {reason}") from None
     if part.done > part.file.size_bytes:
         part.restart()
-        message = f"{without_query(address.url)}: received more than {part.file.size_bytes} bytes"
-        raise SourceRefusedError(message)
+        raise SourceRefusedError(f"{without_query(address.url)}: received more than {part.file.size_bytes} bytes")
     if not keep_on():
-        message = "stopped"
-        raise SourceRefusedError(message)
+        raise SourceRefusedError("stopped")
     if not part.is_complete:
         part.resumed = True
         message = f"{without_query(address.url)}: interrupted after {part.done} of {part.file.size_bytes} bytes"
@@ -276,5 +269,4 @@ def check_start(answer: Any, part: PartialFile) -> None:  # noqa: ANN401
     if part.done and (answer.status != PARTIAL or not sent.startswith(wanted)):
         part.restart()
         if answer.status == PARTIAL:
-            message = f"{without_query(answer.url)}: sent {sent or 'an unknown range'}, requested {wanted}"
-            raise IncompleteError(message)
+            raise IncompleteError(f"{without_query(answer.url)}: sent {sent or 'an unknown range'}, requested {wanted}")

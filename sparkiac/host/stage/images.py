@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 
+from ..local import LocalHost
 from .http import Address, IncompleteError, SourceRefusedError, open_at, received, without_query
 from .store import CHUNK_BYTES, StageError
 
@@ -17,20 +18,17 @@ LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 def docker(*words: str) -> tuple[int, str]:
     """Run docker; return its exit status and its output on one line."""
     try:
-        argv = ("docker", *words)
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
+        done = LocalHost().run("docker", *words)
     except OSError as error:
-        message = f"docker cannot be run: {error.strerror}"
-        raise StageError(message) from None
-    return done.returncode, " ".join((done.stdout if done.returncode == 0 else done.stderr + done.stdout).split())
+        raise StageError(f"docker cannot be run: {error.strerror}") from None
+    return done.code, " ".join((done.errors + done.output if done.code else done.output).split())
 
 
 def inspect(name: str) -> tuple[str, int] | None:
     """Return the ID and the size in bytes of an image; None if it does not exist on this host."""
     status, said = docker("image", "inspect", "--format", "{{.Id}} {{.Size}}", name)
     if status and "no such image" not in said.lower():
-        message = f"docker image inspect {name}: {said}"
-        raise StageError(message)
+        raise StageError(f"docker image inspect {name}: {said}")
     identity, _, size = said.partition(" ")
     return None if status else (identity, int(size))
 
@@ -39,8 +37,7 @@ def here() -> set[str]:
     """Return the IDs of all images."""
     status, said = docker("image", "ls", "--all", "--quiet", "--no-trunc")
     if status:
-        message = f"docker image ls: {said}"
-        raise StageError(message)
+        raise StageError(f"docker image ls: {said}")
     return set(said.split())
 
 
@@ -50,8 +47,7 @@ def load(name: str, url: str, token: str) -> bool:
     All other images in the received archive are removed again.
     """
     if not IMAGE_ID.fullmatch(name):
-        message = f"not an image ID: {name}"
-        raise StageError(message)
+        raise StageError(f"not an image ID: {name}")
     before = here()
     if name in before:
         return False
@@ -62,8 +58,7 @@ def load(name: str, url: str, token: str) -> bool:
         docker("image", "rm", "--force", each)
     if unexpected or not inspect(name):
         received = ", ".join(unexpected) or output or "nothing"
-        message = f"{url} sent {received} instead of the image {name}; it was removed. {image_store_hint()}"
-        raise StageError(message)
+        raise StageError(f"{url} sent {received} instead of the image {name}; it was removed. {image_store_hint()}")
     return True
 
 
@@ -83,11 +78,9 @@ def receive(address: Address) -> str:
                 raise
             said = " ".join(loading.communicate()[0].decode("utf-8", "replace").split())
     except (OSError, IncompleteError, http.client.HTTPException) as error:
-        message = f"{without_query(address.url)}: {type(error).__name__}: {error}"
-        raise SourceRefusedError(message) from None
+        raise SourceRefusedError(f"{without_query(address.url)}: {type(error).__name__}: {error}") from None
     if loading.returncode:
-        message = f"{without_query(address.url)}: docker load: {said}"
-        raise SourceRefusedError(message)
+        raise SourceRefusedError(f"{without_query(address.url)}: docker load: {said}")
     return said
 
 

@@ -1,4 +1,4 @@
-"""Report the state of this host as one JSON object; changes nothing. Needs only Python 3.11 or newer.
+"""Report the state of this host as one JSON object; changes nothing. Needs only Python 3.10 or newer.
 
 status [METRIC...]   machine, generation, drift and units; METRIC is the name of a metric that is read twice, a second
                      apart, from the server of each unit
@@ -21,7 +21,7 @@ from typing import Any
 from .. import state as switch_state
 from ..local import LocalHost
 from ..switch import drift as switch_drift
-from ..switch import store, turns
+from ..switch import store
 from . import machine as status_machine
 from . import units as status_units
 
@@ -82,8 +82,8 @@ def units(
     """Return the facts about the units of the installed generation; those of other turns are marked and not asked."""
     if plan is None:
         return None
-    turn = turns.current(plan, state["turn"] if state else None)
-    marked = [{**unit, "resting": not turns.runs(unit, turn)} for unit in plan["units"]]
+    turn = store.current_turn(plan, state["turn"] if state else None)
+    marked = [{**unit, "resting": not store.runs_in(unit, turn)} for unit in plan["units"]]
     return status_units.facts(machine, marked, metrics, unread)
 
 

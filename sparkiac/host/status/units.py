@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .. import local
+from .. import local, series
 from ..local import LocalHost
-from ..switch import drain, gate, starts
-from . import restarts as status_restarts
-from . import wrong as status_wrong
+from ..switch import drain, report, starts
+from . import journal
 
 PROPERTIES = {
     "LoadState": "loaded",
@@ -32,7 +29,6 @@ NUMBERS: dict[str, Callable[[str], int | None]] = {
     "NRestarts": int,
     "ActiveEnterTimestampMonotonic": lambda value: since(int(value)),
 }
-NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 US = 1_000_000
 BETWEEN_S = 1
 """Time between two readings of the metrics, from which the controller computes rates."""
@@ -47,8 +43,8 @@ def facts(
     names = [unit["name"] for unit in units]
     with ThreadPoolExecutor(THREADS) as pool:
         servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
-        wrong = pool.submit(status_wrong.last, machine, names)
-        systemd, restarts = shown(machine, names), status_restarts.restarts(machine, names)
+        wrong = pool.submit(journal.wrong, machine, names)
+        systemd, restarts = shown(machine, names), journal.restarts(machine, names)
         if restarts is None:
             unread["restarts"] = (
                 "the journal shows no start of a unit; without root, it shows only what the user may read"
@@ -108,9 +104,9 @@ def checked(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str])
     """Return what the probe finds without a request to the model: health, served names, connections of a group."""
     key = promise["api_key"] and str(machine.path(f"{local.SECRETS}/{promise['api_key']}"))
     hidden = key is not None and not os.access(key, os.R_OK)
-    probe = ["timeout", str(PROBE_TIMEOUT_S), "python3", str(machine.path(gate.PROBE)), "check", "--live"]
+    probe = ["timeout", str(PROBE_TIMEOUT_S), "python3", str(machine.path(report.PROBE)), "check", "--live"]
     without_key = ["--secrets", os.devnull] if hidden else []
-    done = machine.run(*probe, "--format", "json", *gate.places(machine), *without_key, promise["unit"])
+    done = machine.run(*probe, "--format", "json", *report.places(machine), *without_key, promise["unit"])
     if not done.output:
         return {"asked": True, "fault": done.errors.strip() or f"no answer within {PROBE_TIMEOUT_S} s"}
     steps = {step["name"]: step for step in json.loads(done.output)["steps"]}
@@ -128,15 +124,5 @@ def checked(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str])
 def reading(machine: LocalHost, unit: dict[str, Any], metrics: list[str]) -> dict[str, Any] | None:
     """Return the values of these metrics and the time of the reading; None if there are none."""
     text = drain.metrics(machine, unit["promise"]) if metrics else ""
-    values = sampled(text, metrics)
+    values = {name: found for name, found in series.values(text).items() if name in metrics}
     return {"at_s": time.monotonic(), "values": values} if values else None
-
-
-def sampled(text: str, metrics: list[str]) -> dict[str, list[float]]:
-    """Return name → the values of all its series. A value that is not a finite number is left out."""
-    found: dict[str, list[float]] = {}
-    pattern = rf"^({'|'.join(map(re.escape, metrics))})(?:\{{.*\}})? +({NUMBER})(?: |$)"
-    for name, value in re.findall(pattern, text, re.MULTILINE) if metrics else ():
-        if math.isfinite(float(value)):
-            found.setdefault(name, []).append(float(value))
-    return found

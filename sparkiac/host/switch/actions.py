@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import local
 from ..local import LocalHost
-from . import turns
+from . import store
 
 RUNNING = ("active", "reloading")
 
@@ -18,25 +18,24 @@ class UnitAction(NamedTuple):
     action: str
     because: str
 
+    def line(self) -> str:
+        """Return one line for the journal."""
+        return f"{self.action} {self.unit}: {self.because}"
 
-def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:
+
+def same_file(machine: LocalHost, path: str, mode: str, sha256: str) -> bool:
     """Return whether a file has the expected content, mode and owner."""
-    path = machine.path(file["path"])
     try:
-        status = path.lstat()
+        status = machine.path(path).lstat()
     except OSError:
         return False
     owned = status.st_uid == machine.path("/").stat().st_uid
-    return owned and status.st_mode & 0o7777 == int(file["mode"], 8) and machine.sha256(file["path"]) == sha256
+    return owned and status.st_mode & 0o7777 == int(mode, 8) and machine.sha256(path) == sha256
 
 
-def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
+def same_sysctl(machine: LocalHost, key: str, value: str) -> bool:
     """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
-    try:
-        found = local.setting(machine, wanted["key"]).read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return found.split() == wanted["value"].split()
+    return local.value_of(machine, key) == " ".join(value.split())
 
 
 def steps(
@@ -46,10 +45,10 @@ def steps(
     states = local.states(machine, [unit["name"] for unit in plan["units"]])
     found = [
         UnitAction(unit["name"], "stop", f"not in the turn {turn}")
-        for unit in turns.resting(plan, turn)
+        for unit in store.resting_in(plan, turn)
         if not rests(states[unit["name"]])
     ]
-    for unit in turns.running(plan, turn):
+    for unit in store.running_in(plan, turn):
         state = states[unit["name"]]
         action, because = decide(machine, unit, state, tree)
         if not action and state["UnitFileState"] != "enabled":

@@ -13,9 +13,10 @@ from typing import Any
 
 from .. import durable, local, state
 from ..contract import validated
+from ..generation import GenerationPlan, PlacedFile
 from ..local import LocalHost
-from . import actions, turns
-from .store import FILE, GENERATION, GENERATIONS, HOME, PLAN
+from . import actions, store
+from .store import GENERATIONS, HOME, PLAN
 
 SAVED = f"{HOME}/saved"
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system")
@@ -30,14 +31,16 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     """Return how the host differs from a generation that is installed on it."""
     listed = files_of(machine, generation)
     base = f"{GENERATIONS}/{generation}/files"
-    plan = validated("program", PLAN, json.loads(machine.read(f"{base}/{PLAN}")), GENERATION)
+    plan = validated("program", PLAN, json.loads(machine.read(f"{base}/{PLAN}")), GenerationPlan)
     wanted = {each["key"]: each["value"] for each in plan["sysctls"]}
     ours = {each["path"] for each in listed}
-    secrets = secret_values(machine)
+    secrets = local.secret_values(machine.path(local.SECRETS))
     found = [each for file in listed if (each := changed(machine, base, file, secrets))]
-    found += [foreign(machine, "foreign drop-in", path, secrets) for path in drop_ins(machine) if path not in ours]
+    for path in (path for path in drop_ins(machine) if path not in ours):
+        text = difference(None, machine.path(path), f"/{path}", secrets)
+        found.append(described(path, "foreign drop-in", text))
     sysctls = [*overridden(machine, wanted, ours), *running(machine, wanted)]
-    turn = turns.current(plan, state.readable(machine).turn)
+    turn = store.current_turn(plan, state.readable(machine).turn)
     units = [step._asdict() for step in actions.steps(machine, plan, turn, tree={})]
     return {"files": found, "sysctls": sysctls, "units": units, "lines": lines(found, sysctls, units)}
 
@@ -61,7 +64,7 @@ def save_edited(machine: LocalHost, generation: str) -> list[str]:
 def files_of(machine: LocalHost, generation: str) -> list[dict[str, str]]:
     """Return path, mode and hash of the files of a generation."""
     name = f"{GENERATIONS}/{generation}/files.json"
-    return list(validated("program", name, json.loads(machine.read(name)), [FILE]))
+    return list(validated("program", name, json.loads(machine.read(name)), list[PlacedFile]))
 
 
 def is_edited(machine: LocalHost, file: dict[str, str]) -> bool:
@@ -85,7 +88,7 @@ def save(machine: LocalHost, generation: str, name: str) -> str:
     durable.make_directory(machine.path(SAVED), mode=0o700)
     durable.make_directory(target.parent)
     if source.is_symlink():
-        durable.link(target, Path(target_of(source)))
+        durable.link(target, source.readlink())
     else:
         durable.write(target, source.read_bytes())
     return copy
@@ -94,13 +97,8 @@ def save(machine: LocalHost, generation: str, name: str) -> str:
 def same(one: Path, other: Path) -> bool:
     """Return whether two files have the same content, or two links the same target."""
     if one.is_symlink() or other.is_symlink():
-        return one.is_symlink() and other.is_symlink() and target_of(one) == target_of(other)
+        return one.is_symlink() and other.is_symlink() and one.readlink() == other.readlink()
     return one.read_bytes() == other.read_bytes()
-
-
-def target_of(link: Path) -> str:
-    """Return the path that a symbolic link contains."""
-    return os.readlink(link)  # noqa: PTH115 - Path.readlink needs Python 3.9
 
 
 def changed(machine: LocalHost, base: str, file: dict[str, str], secrets: list[str]) -> dict[str, str] | None:
@@ -111,7 +109,7 @@ def changed(machine: LocalHost, base: str, file: dict[str, str], secrets: list[s
     except OSError:
         return described(name, "missing")
     if not stat.S_ISREG(status.st_mode):
-        target = f"symbolic link to {target_of(path)}" if path.is_symlink() else "not a regular file"
+        target = f"symbolic link to {path.readlink()}" if path.is_symlink() else "not a regular file"
         return described(name, "edited", redacted(target, secrets))
     if machine.sha256(name) != file["sha256"]:
         return described(name, "edited", difference(machine.path(f"{base}/{name}"), path, f"/{name}", secrets))
@@ -125,11 +123,6 @@ def changed(machine: LocalHost, base: str, file: dict[str, str], secrets: list[s
 def described(path: str, kind: str, diff: str = "") -> dict[str, str]:
     """Return one entry of the result."""
     return {"path": path, "kind": kind, "diff": diff}
-
-
-def foreign(machine: LocalHost, kind: str, name: str, secrets: list[str]) -> dict[str, str]:
-    """Return an entry for a file that sparkiac did not write, with its content."""
-    return described(name, kind, difference(None, machine.path(name), f"/{name}", secrets))
 
 
 def difference(pristine: Path | None, installed: Path, name: str, secrets: list[str]) -> str:
@@ -153,14 +146,6 @@ def text_of(path: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return None if "\0" in text else text
-
-
-def secret_values(machine: LocalHost) -> list[str]:
-    """Return the secrets that are stored on this host, the longest first."""
-    directory = machine.path(local.SECRETS)
-    paths = sorted(directory.iterdir()) if directory.is_dir() else []
-    values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
-    return sorted(values - {""}, key=len, reverse=True)
 
 
 def redacted(text: str, secrets: list[str]) -> str:
@@ -220,9 +205,6 @@ def dotted(key: str) -> str:
 def running(machine: LocalHost, wanted: dict[str, str]) -> Iterator[dict[str, str]]:
     """Return the kernel settings whose running value differs."""
     for key, value in wanted.items():
-        if not actions.same_sysctl(machine, {"key": key, "value": value}):
-            try:
-                found = " ".join(local.setting(machine, key).read_text(encoding="utf-8").split())
-            except OSError:
-                found = "unknown"
+        if not actions.same_sysctl(machine, key, value):
+            found = local.value_of(machine, key) or "unknown"
             yield {"key": key, "wanted": value, "found": found, "because": "the kernel runs with another value"}

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from .. import durable
 from ..generation import PlacedFile
 from ..local import LocalHost, setting, unit_file
+from .actions import same_file
 from .store import HOME, Generation
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
@@ -34,8 +35,7 @@ def check_space(machine: LocalHost) -> None:
         path = machine.path(place)
         free = shutil.disk_usage(str(path)).free if path.exists() else FREE_BYTES
         if free < FREE_BYTES:
-            message = f"{place}: {free >> 20} MiB are free, {FREE_BYTES >> 20} MiB are needed; nothing was changed"
-            raise OSError(message)
+            raise OSError(f"{place}: {free >> 20} MiB are free, {FREE_BYTES >> 20} MiB are needed; nothing was changed")
 
 
 def prepare(machine: LocalHost, generation: Generation) -> None:
@@ -90,13 +90,8 @@ def make_readable(machine: LocalHost, generation: Generation) -> None:
 
 def copy(machine: LocalHost, generation: Generation, file: PlacedFile) -> None:
     """Copy a file to its place unless it is already there with the right content and mode."""
-    place = machine.path(file.path)
-    with contextlib.suppress(OSError):
-        status = place.lstat()
-        same_owner = status.st_uid == machine.path("/").stat().st_uid
-        if same_owner and status.st_mode & 0o7777 == int(file.mode, 8) and machine.sha256(file.path) == file.sha256:
-            return
-    durable.write(place, generation.content(file.path), int(file.mode, 8))
+    if not same_file(machine, *file):
+        durable.write(machine.path(file.path), generation.content(file.path), int(file.mode, 8))
 
 
 def remove_empty(machine: LocalHost, directory: Path) -> None:
@@ -122,8 +117,7 @@ def set_sysctls(machine: LocalHost, new: Generation, others: list[Generation]) -
         if value_of(machine, key).split() != value.split():
             setting(machine, key).write_text(value + "\n", encoding="ascii")
         if key in wanted and value_of(machine, key).split() != value.split():
-            message = f"{key} is still {value_of(machine, key)} after setting it to {value}"
-            raise OSError(message)
+            raise OSError(f"{key} is still {value_of(machine, key)} after setting it to {value}")
 
 
 def originals_of(machine: LocalHost) -> dict[str, str]:

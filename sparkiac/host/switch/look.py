@@ -5,28 +5,37 @@ from __future__ import annotations
 import hashlib
 import stat
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import local, state
 from ..contract import validated
+from ..generation import GenerationPlan, PlacedFile
 from ..local import SECRETS, CommandResult, LocalHost
-from . import actions, turns
+from . import actions, store
 from . import lease as switch_lease
-from .store import GENERATION
 
 FILES = "/var/lib/sparkiac/files"
 PROGRAMS = "/usr/local/lib/sparkiac/host"
 DOCKER_GROUP = "docker"
 HEALTHY = "healthy"
+
+
+class Directory(NamedTuple):
+    """A directory that a generation needs."""
+
+    path: str
+    mode: str
+
+
 LOOK = {
     "generation": str,
-    "files": [{"path": str, "mode": str, "sha256": str}],
-    "plan": GENERATION,
-    "secrets": {"salt": str, "hashes": {str: str}},
-    "images": [str],
-    "networks": [str],
-    "directories": [{"path": str, "mode": str}],
-    "extra_files": [str],
+    "files": list[PlacedFile],
+    "plan": GenerationPlan,
+    "secrets": {"salt": str, "hashes": dict[str, str]},
+    "images": list[str],
+    "networks": list[str],
+    "directories": list[Directory],
+    "extra_files": list[str],
     "user": str,
     "controller": switch_lease.CONTROLLER,
 }
@@ -39,20 +48,20 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     """
     validated("program", "look", data, LOOK)
     plan, now = data["plan"], state.shown(state.readable(machine))
-    turn, lease = turns.current(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
+    turn, lease = store.current_turn(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
     secrets = changed_secrets(machine, **data["secrets"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
     tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
     found = {
-        "files": [each["path"] for each in data["files"] if not actions.same_file(machine, each, each["sha256"])],
-        "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, each)],
+        "files": [each["path"] for each in data["files"] if not actions.same_file(machine, **each)],
+        "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, **each)],
         "units": [step._asdict() for step in actions.steps(machine, plan, turn, tree=tree)],
         "missing": missing(machine, data),
         "secrets": secrets,
     }
     differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
-    wrong = [] if differs else faults(machine, turns.running(plan, turn))
+    wrong = [] if differs else faults(machine, store.running_in(plan, turn))
     return {"differs": differs, **found, "state": now, "lease": lease, "faults": wrong}
 
 
@@ -117,7 +126,7 @@ def inspected(machine: LocalHost, kind: str, names: list[str]) -> list[str]:
         return [f"docker cannot be run: {error.strerror}"]
     if done is None or done.code == 0:
         return []
-    if not absent(done.errors):
+    if not any(text in done.errors.lower() for text in ("no such", "not found")):  # docker itself does not work
         return [f"docker cannot inspect any {kind}: {' '.join(done.errors.split())}"]
     return [f"the {kind} {name} is missing" for name in names if docker(machine, kind, name).code]
 
@@ -125,11 +134,6 @@ def inspected(machine: LocalHost, kind: str, names: list[str]) -> list[str]:
 def docker(machine: LocalHost, kind: str, *names: str) -> CommandResult:
     """Run docker inspect."""
     return machine.run("docker", kind, "inspect", "--format", "{{.Id}}", *names)
-
-
-def absent(errors: str) -> bool:
-    """Return whether docker says that something does not exist; otherwise docker itself does not work."""
-    return "no such" in errors.lower() or "not found" in errors.lower()
 
 
 def directory(machine: LocalHost, path: str, mode: str) -> str:

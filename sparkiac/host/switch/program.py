@@ -1,4 +1,4 @@
-"""Switch this host to another generation, and back if that fails. Needs only Python 3.11 or newer.
+"""Switch this host to another generation, and back if that fails. Needs only Python 3.10 or newer.
 
 switch look                     compare the host with what was generated (JSON on standard input); changes nothing
 switch stage                    write a generation beside the current one (JSON on standard input)
@@ -34,7 +34,6 @@ from . import drain as switch_drain
 from . import drift as switch_drift
 from . import lease as switch_lease
 from . import look, start, starts, store, uninstall
-from . import turns as units_turns
 from .run import STEP_ERRORS
 
 HELD = 5
@@ -45,7 +44,7 @@ def status(machine: LocalHost) -> dict[str, Any]:
     state = switch_state.read(machine)
     lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
     plan = plan_of(machine, state.committed)
-    turns = {"turn": units_turns.current(plan, state.turn), "turns": plan["turns"]}
+    turns = {"turn": store.current_turn(plan, state.turn), "turns": plan["turns"]}
     kept = store.kept(machine)
     return {**switch_state.shown(state), **turns, "kept": kept, "lease": lease, "drained": drained}
 
@@ -62,8 +61,7 @@ def drift(machine: LocalHost) -> dict[str, Any]:
     """Return what differs from the current generation."""
     current = switch_state.read(machine).current
     if current is None:
-        message = "this host has no generation"
-        raise ValueError(message)
+        raise ValueError("this host has no generation")
     return switch_drift.drift(machine, current)
 
 
@@ -76,7 +74,7 @@ def units_of(machine: LocalHost, names: list[str]) -> list[dict[str, Any]]:
         message = f"no unit {', '.join(unknown)} on this host; it has {', '.join(unit['name'] for unit in units)}"
         raise ValueError(message)
     if not names:
-        return units_turns.running(plan, units_turns.current(plan, switch_state.read(machine).turn))
+        return store.running_in(plan, store.current_turn(plan, switch_state.read(machine).turn))
     return [unit for unit in units if unit["name"] in names]
 
 
@@ -118,8 +116,7 @@ def read() -> dict[str, Any]:
     """Return the JSON object on standard input."""
     found = json.load(sys.stdin)
     if not isinstance(found, dict):
-        message = "standard input is not a JSON object"
-        raise TypeError(message)
+        raise TypeError("standard input is not a JSON object")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Summarise in ten lines why a unit did not become ready."""
+"""Send requests to units as their clients do, and summarise in ten lines why a unit is not ready or answers wrongly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import Any
 
 from .. import local
 from ..local import LocalHost
-from . import starts
+from . import starts, store
+from .store import Generation
 
+PROBE = "/usr/local/lib/sparkiac/probe.py"
+GATE_WAIT_S = 60
+"""How long the gate repeats a request that failed; the unit is ready already."""
+QUEUE_WAIT_S = 30
+"""How long the gate waits until no request waits in the engine; while one waits, it requests no answer."""
 ENGINE_LINES = 6
 WIDTH = 200
 ACCESS = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]* HTTP/[\d.]+"')
@@ -46,27 +52,21 @@ def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
     shown = machine.run("systemctl", "show", "--property=Result", "--value", local.unit_file(name)).output.strip()
     lines = logged(machine, name, since)
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
-    return "\n".join(
-        [
-            f"{name} did not become ready: {starts.gave_up(machine, name) or RESULTS.get(shown, shown)}.",
-            f"last health check: {checks[-1] if checks else 'none'}",
-            *[f"  {line}" for line in engine(lines)],
-            f"whole log: journalctl --unit={name}",
-        ]
-    )
+    reason = starts.gave_up(machine, name) or RESULTS.get(shown, shown)
+    head = f"{name} did not become ready: {reason}.", f"last health check: {checks[-1] if checks else 'none'}"
+    return with_log(name, head, lines)
 
 
 def answered(machine: LocalHost, unit: dict[str, Any], fault: str, since: str) -> str:
     """Return what was wrong with the answer of a unit that runs, and the last errors of the engine."""
     name = unit["name"]
-    return "\n".join(
-        [
-            f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:",
-            clean(fault),
-            *[f"  {line}" for line in engine(logged(machine, name, since))],
-            f"whole log: journalctl --unit={name}",
-        ]
-    )
+    head = f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:", clean(fault)
+    return with_log(name, head, logged(machine, name, since))
+
+
+def with_log(name: str, head: tuple[str, ...], lines: list[str]) -> str:
+    """Return a report with the last errors of the engine among the lines of a unit."""
+    return "\n".join([*head, *(f"  {line}" for line in engine(lines)), f"whole log: journalctl --unit={name}"])
 
 
 def logged(machine: LocalHost, name: str, since: str) -> list[str]:
@@ -87,3 +87,27 @@ def clean(line: str) -> str:
     plain = COLOUR.sub("", line).rstrip()
     shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
     return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
+
+
+def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
+    """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
+    asked = [unit for unit in generation.plan["units"] if unit["promise"] and unit["name"] in names]
+    since = position(machine)
+    failed = []
+    for unit in asked:
+        done = machine.run(*question(machine, unit["name"]))
+        if done.code:
+            failed.append(answered(machine, unit, " ".join(done.errors.split()), since))
+    return failed
+
+
+def question(machine: LocalHost, unit: str) -> list[str]:
+    """Return the command that checks a unit."""
+    argv = ["python3", str(machine.path(PROBE)), "check", "--wait", str(GATE_WAIT_S), "--queue", str(QUEUE_WAIT_S)]
+    return [*argv, *places(machine), unit]
+
+
+def places(machine: LocalHost) -> list[str]:
+    """Return where the promises and the keys of this host are."""
+    found = {"--generation": f"/{store.PLAN}", "--secrets": local.SECRETS}
+    return [word for option, path in found.items() for word in (option, str(machine.path(path)))]

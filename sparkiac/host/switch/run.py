@@ -7,32 +7,25 @@ If a step fails, or this process is interrupted, the committed generation is ins
 from __future__ import annotations
 
 import re
-import sys
 import time
 from typing import Any
 
 from .. import local
 from .. import state as switch_state
-from ..local import LocalHost
+from ..local import LocalHost, say
 from ..network.peers import admit
 from ..stage import prune
 from ..stage.store import StageError
 from ..state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from . import drain, drift, http, restart, store
-from . import turns as units_turns
 from . import vote as switch_vote
-from .gate import gate
 from .install import check_space, install, prepare, reinstall
+from .report import gate
 from .result import BACK, COMMITTED, Request, Switch, ending, finished, is_new
 from .store import Generation, GenerationError
 
 TIMEOUT_STOP = re.compile(r"^TimeoutStopSec=([0-9]+)$", re.MULTILINE)
 STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, StageError, RuntimeError)
-
-
-def say(text: str) -> None:
-    """Write a line to the journal."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def run(machine: LocalHost, request: Request | None) -> dict[str, Any]:
@@ -65,9 +58,8 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
 def turn_of(new: Generation, request: Request, state: State) -> str | None:
     """Return the turn after a switch: the requested one, or else the current one; raise if there is no such turn."""
     if request.turn is not None and request.turn not in new.plan["turns"]:
-        message = f"this host has no turn {request.turn}; it has {', '.join(new.plan['turns']) or 'none'}"
-        raise GenerationError(message)
-    return units_turns.current(new.plan, request.turn or state.turn)
+        raise GenerationError(f"this host has no turn {request.turn}; it has {', '.join(new.plan['turns']) or 'none'}")
+    return store.current_turn(new.plan, request.turn or state.turn)
 
 
 def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
@@ -89,7 +81,7 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
 def join(machine: LocalHost, request: Request, new: Generation, old: Generation, *, back: bool) -> Switch:
     """Return the switch, with the votes of its group; `back`: it can only go back, unless the group has decided."""
     group = new.plan["group"]
-    turns = request.turn, units_turns.current(old.plan, switch_state.read(machine).turn)
+    turns = request.turn, store.current_turn(old.plan, switch_state.read(machine).turn)
     if group is None:
         return Switch(machine, request, new, old, switch_vote.Alone(), *turns)
 
@@ -162,8 +154,7 @@ def leave(switch: Switch) -> None:
         stop_group(switch.machine, switch.new, switch.old)
     drain.undrain(switch.machine, units)
     if not drained or not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
-        message = "the group does not switch: another host of it failed or cannot be reached"
-        raise GenerationError(message)
+        raise GenerationError("the group does not switch: another host of it failed or cannot be reached")
 
 
 def vote(switch: Switch, *, ok: bool) -> bool:
@@ -217,13 +208,12 @@ def settle(machine: LocalHost, old: Generation) -> None:
     """End an interrupted switch at boot: start the units of the committed generation, without waiting for them."""
     state = switch_state.read(machine)
     switch_state.write(machine, state._replace(current=old.name, pending=None))
-    turn = units_turns.current(old.plan, state.turn)
-    for unit in units_turns.resting(old.plan, turn):
-        machine.run("systemctl", "disable", local.unit_file(unit["name"]))
-        machine.run("systemctl", "stop", "--no-block", local.unit_file(unit["name"]))
-    for unit in units_turns.running(old.plan, turn):
-        machine.run("systemctl", "enable", local.unit_file(unit["name"]))
-        machine.run("systemctl", "start", "--no-block", local.unit_file(unit["name"]))
+    turn = store.current_turn(old.plan, state.turn)
+    resting, running = store.resting_in(old.plan, turn), store.running_in(old.plan, turn)
+    for units, at_boot, now in ((resting, "disable", "stop"), (running, "enable", "start")):
+        for name in (local.unit_file(unit["name"]) for unit in units):
+            machine.run("systemctl", at_boot, name)
+            machine.run("systemctl", now, "--no-block", name)
 
 
 def restarted(switch: Switch, *, back: bool = False) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any
 
 from .. import local
 from .. import state as switch_state
-from ..launchers import launcher
-from ..local import LocalHost
+from ..local import LocalHost, launcher
 from ..network.peers import admit
 from ..state import VOTED
 from . import http, install, lease, store, vote
@@ -79,11 +78,7 @@ def generation_of(machine: LocalHost, name: str) -> str:
 
 def launch(machine: LocalHost, unit: str, command: str, *properties: str) -> None:
     """Start a command of this program in a unit of its own."""
-    options = ("--quiet", "--collect", f"--unit={unit}", "--setenv=LC_ALL=C.UTF-8", *properties)
-    done = machine.run("systemd-run", *options, str(program(machine)), command)
-    if done.code:
-        message = f"systemd-run: {done.errors.strip()}"
-        raise RuntimeError(message)
+    local.launch(machine, unit, str(program(machine)), command, properties=properties)
 
 
 def program(machine: LocalHost) -> Path:
@@ -128,8 +123,7 @@ def wait(machine: LocalHost, run: str) -> dict[str, Any]:
             return found
         idle = 0 if lease.switch_runs(machine) else idle + 1
         if idle > 2:  # noqa: PLR2004 - the result is written before the unit ends
-            message = f"the switch ended without a result; see journalctl --unit={UNIT}"
-            raise RuntimeError(message)
+            raise RuntimeError(f"the switch ended without a result; see journalctl --unit={UNIT}")
         time.sleep(POLL_S)
 
 
@@ -168,7 +162,7 @@ def recover(machine: LocalHost) -> dict[str, Any]:
         old = store.load(machine, state.committed)
         if state.pending.phase != VOTED:
             for text in install.reinstall(machine, old, new):
-                switch_run.say(text)
+                local.say(text)
         if new.plan["group"] is None:
             switch_run.settle(machine, old)
         else:
@@ -191,8 +185,7 @@ def check_finished(machine: LocalHost, name: str) -> None:
         machine.sha256(each.path) == each.sha256 for each in committed.files if each.path in unit["files"]
     )
     if unit is None or unit["group"] or not whole:
-        message = f"an interrupted switch was not finished; see journalctl --unit={RECOVER}"
-        raise store.GenerationError(message)
+        raise store.GenerationError(f"an interrupted switch was not finished; see journalctl --unit={RECOVER}")
 
 
 def answer(machine: LocalHost) -> dict[str, Any]:

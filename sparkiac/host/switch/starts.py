@@ -18,7 +18,6 @@ import time
 from typing import Any
 
 from .. import local
-from ..contract import validated
 from ..local import LocalHost
 from . import store
 
@@ -37,7 +36,7 @@ STOP_S = 30
 STARTS = "/run/sparkiac/starts"
 RAN = "ran"
 """File in the runtime directory of the unit: its container has started since the last call."""
-RECORD = {"at_s": float, "unanswered": int, "available_bytes": int, "ready": [str], "gave_up": (str, None)}
+RECORD = {"at_s": float, "unanswered": int, "available_bytes": int, "ready": list[str], "gave_up": str | None}
 
 
 def begin(machine: LocalHost, name: str) -> None:
@@ -118,10 +117,7 @@ def gave_up(machine: LocalHost, name: str) -> str | None:
 
 def read(machine: LocalHost, name: str) -> dict[str, Any] | None:
     """Return the record of a unit; None if there is none, or one that only root may read."""
-    try:
-        return dict(validated("program", name, json.loads(machine.read(f"{STARTS}/{name}.json")), RECORD))
-    except (OSError, ValueError):
-        return None
+    return local.read_record(machine, f"{STARTS}/{name}.json", RECORD)
 
 
 def write(machine: LocalHost, name: str, record: dict[str, Any]) -> None:

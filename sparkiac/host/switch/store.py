@@ -2,6 +2,8 @@
 
 A generation is a directory named after the hash of its files. The copies in it are never used by a unit: `switch`
 installs them, and can therefore install a former generation again, whatever happened to the installed files.
+
+The units of different turns share a host and never run together. The state of the host names the current turn.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ from typing import Any, NamedTuple
 
 from .. import durable, state
 from ..contract import validated
-from ..generation import PlacedFile, generation_id
-from ..local import UNIT, LocalHost
-from ..stage.prune import NEEDS
+from ..generation import GenerationPlan, PlacedFile, generation_id
+from ..local import LocalHost
 
 HOME = "/var/lib/sparkiac"
 GENERATIONS = f"{HOME}/generations"
@@ -26,19 +27,6 @@ ADOPTED = "adopted.json"
 """Plan of a generation that an older version of sparkiac installed; that version had no generation.json."""
 FORMER_LIST = "/etc/sparkiac/owned.json"
 """Where older versions of sparkiac listed the files and units that they installed."""
-SYSCTL = {"key": str, "value": str}
-GROUP = {"members": [str], "coordinator": str, "address": str, "port": int, "peers": [str]}
-GENERATION = {
-    "host": str,
-    "memory_bytes": (int, None),
-    "turns": [str],
-    "units": [UNIT],
-    "sysctls": [SYSCTL],
-    "group": (GROUP, None),
-    "needs": NEEDS,
-}
-FILE = {"path": str, "mode": str, "sha256": str}
-STAGED = {"generation": str, "files": [{**FILE, "text": str}]}
 NAME = re.compile(r"[0-9a-f]{16}")
 NOTHING: dict[str, Any] = {
     "host": "",
@@ -56,6 +44,18 @@ class GenerationError(RuntimeError):
     """A generation is missing, damaged or not what was announced."""
 
 
+class StagedFile(NamedTuple):
+    """A generated file with its content."""
+
+    path: str
+    mode: str
+    sha256: str
+    text: str
+
+
+STAGED = {"generation": str, "files": list[StagedFile]}
+
+
 class Generation(NamedTuple):
     """A generation on this host."""
 
@@ -71,16 +71,14 @@ class Generation(NamedTuple):
         assert self.directory is not None  # noqa: S101 - a generation with files has a directory
         data = (self.directory / "files" / path).read_bytes()
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            message = f"{self.directory / 'files' / path} is damaged: apply again"
-            raise GenerationError(message)
+            raise GenerationError(f"{self.directory / 'files' / path} is damaged: apply again")
         return data
 
 
 def directory(machine: LocalHost, name: str) -> Path:
     """Return the directory of a generation."""
     if not NAME.fullmatch(name):
-        message = f"not the name of a generation: {name!r}"
-        raise GenerationError(message)
+        raise GenerationError(f"not the name of a generation: {name!r}")
     return machine.path(f"{GENERATIONS}/{name}")
 
 
@@ -95,15 +93,15 @@ def load(machine: LocalHost, name: str | None) -> Generation:
         return Generation(None, (), NOTHING, None)
     place = directory(machine, name)
     try:
-        listed = validated("program", "files.json", json.loads((place / "files.json").read_text("utf-8")), [FILE])
+        text = (place / "files.json").read_text("utf-8")
     except FileNotFoundError:
         message = f"this host has no generation {name}; it has {', '.join(kept(machine)) or 'none'}"
         raise GenerationError(message) from None
+    listed = validated("program", "files.json", json.loads(text), list[PlacedFile])
     files = tuple(PlacedFile(**each) for each in listed)
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
-    text = adopted.read_bytes() if adopted.exists() else found.content(PLAN)
-    return found._replace(plan=read_plan(PLAN, text))
+    return found._replace(plan=read_plan(PLAN, adopted.read_bytes() if adopted.exists() else found.content(PLAN)))
 
 
 def installed(machine: LocalHost) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
     plan = json.loads(text)
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
-    return dict(validated("program", name, plan, GENERATION))
+    return dict(validated("program", name, plan, GenerationPlan))
 
 
 def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
@@ -126,11 +124,9 @@ def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
     contents = {each["path"]: each["text"].encode() for each in staged["files"]}
     for file in files:
         if hashlib.sha256(contents[file.path]).hexdigest() != file.sha256:
-            message = f"{file.path} is not the file that was generated: generate and apply again"
-            raise GenerationError(message)
+            raise GenerationError(f"{file.path} is not the file that was generated: generate and apply again")
     if generation_id(files) != staged["generation"]:
-        message = f"the files are not generation {staged['generation']}: generate and apply again"
-        raise GenerationError(message)
+        raise GenerationError(f"the files are not generation {staged['generation']}: generate and apply again")
     adopt(machine)
     return keep(machine, staged["generation"], files, contents)
 
@@ -166,8 +162,7 @@ def keep(
 def check_path(path: str) -> None:
     """Raise GenerationError if a path leaves the root directory."""
     if path.startswith("/") or ".." in path.split("/") or not path:
-        message = f"not a path below the root directory: {path!r}"
-        raise GenerationError(message)
+        raise GenerationError(f"not a path below the root directory: {path!r}")
 
 
 def adopt(machine: LocalHost) -> None:
@@ -204,3 +199,23 @@ def settings(contents: dict[str, bytes]) -> list[dict[str, str]]:
     texts = [data.decode() for path, data in sorted(contents.items()) if path.startswith("etc/sysctl.d/")]
     lines = [line.partition("=") for text in texts for line in text.splitlines() if not line.startswith(("#", ";"))]
     return [{"key": key.strip(), "value": value.strip()} for key, equals, value in lines if equals]
+
+
+def current_turn(plan: dict[str, Any], turn: str | None) -> str | None:
+    """Return the turn of a host with this plan: the given one, or the first one if the plan does not have it."""
+    return turn if turn in plan["turns"] else next(iter(plan["turns"]), None)
+
+
+def runs_in(unit: dict[str, Any], turn: str | None) -> bool:
+    """Return whether a unit runs in a turn; a unit of no turn always runs."""
+    return not unit["turns"] or turn in unit["turns"]
+
+
+def running_in(plan: dict[str, Any], turn: str | None) -> list[dict[str, Any]]:
+    """Return the units that run in a turn, in start order."""
+    return [unit for unit in plan["units"] if runs_in(unit, turn)]
+
+
+def resting_in(plan: dict[str, Any], turn: str | None) -> list[dict[str, Any]]:
+    """Return the units of other turns, clients before their servers."""
+    return [unit for unit in reversed(plan["units"]) if not runs_in(unit, turn)]

@@ -14,15 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..local import LocalHost, setting
+from .. import state
+from ..local import LocalHost, setting, unit_file
 from ..network.peers import PREFIX
 from ..stage import prune
 from . import drain, drift
 from .install import ORIGINALS
-from .owned import OWN, current_generation, data, installed, plan_files, read_json, there, units
-from .owned import kept as own_kept
-from .store import GENERATIONS, HOME
+from .store import FORMER_LIST, GENERATIONS, HOME
 
+OWN = ("generations", "state.json", "originals.json", "saved", "files", "metrics", "network", "programs")
+"""What sparkiac itself keeps in its directory; the rest is data of services."""
+PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
+UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
@@ -45,8 +48,9 @@ class Step(NamedTuple):
 
 def uninstall(machine: LocalHost, *, dry_run: bool, weights: bool = False, images: bool = False) -> dict[str, Any]:
     """Remove what sparkiac created, or with `dry_run` only list it; return what was removed and what stays."""
-    if not dry_run:
-        save_edited(machine)
+    current = current_generation(machine)
+    if current and not dry_run:
+        drift.save_edited(machine, current)
     kept = [{"path": path, "because": because} for path, because in staying(machine, weights=weights, images=images)]
     removed = []
     for step in steps(machine, weights=weights, images=images):
@@ -58,26 +62,21 @@ def uninstall(machine: LocalHost, *, dry_run: bool, weights: bool = False, image
     return {"removed": removed, "kept": kept}
 
 
-def save_edited(machine: LocalHost) -> None:
-    """Save the installed files that were edited by hand."""
-    current = current_generation(machine)
-    if current:
-        drift.save_edited(machine, current)
-
-
 def steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
     """Return everything that is removed, in this order."""
     found = installed(machine)
-    yield from (unit_step(machine, name) for name in units(machine, found))
+    yield from (Step(f"unit {name}", partial(stop, machine, name)) for name in units_of(machine, found))
     if drain.drained(machine):
         yield Step("nftables table inet sparkiac_drain", partial(undrain, machine))
-    yield from (table_step(machine, name) for name in stores(machine))
-    yield from (file_step(machine, path) for path in found if not path.startswith(("etc/sparkiac/", "usr/")))
+    for name in stores(machine):
+        yield Step(f"nftables table inet {name}", partial(command, machine, "nft", "delete", "table", "inet", name))
+    for path in (path for path in found if not path.startswith(("etc/sparkiac/", "usr/"))):
+        yield Step(f"/{path}", partial(remove_file, machine, path))
     yield from sysctl_steps(machine)
     yield from network_steps(machine)
     yield from staged_steps(machine, weights=weights, images=images)
     yield from (tree_step(machine, path) for path in TREES if there(machine, path))
-    if machine.run("id", "--name", "--groups", USER).code == 0 and not data(machine):
+    if machine.run("id", "--name", "--groups", USER).code == 0 and not data_of_services(machine):
         yield Step(f"user {USER}", partial(command, machine, "userdel", USER))
     yield from library_steps(machine)
     if there(machine, PROGRAMS):
@@ -91,9 +90,9 @@ def staying(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[tupl
             yield item.name, STAYS[item.kind]
     ours = set(installed(machine))
     yield from ((f"/{path}", "sparkiac did not write it") for path in drift.drop_ins(machine) if path not in ours)
-    for name in data(machine):
+    for name in data_of_services(machine):
         yield f"{HOME}/{name}", "it contains data of a service"
-    if data(machine):
+    if data_of_services(machine):
         yield f"user {USER}", "data of a service may belong to it"
     yield from own_kept(machine).items()
     plans = [read_json(machine, name, {}) for name in plan_files(machine)]
@@ -103,13 +102,9 @@ def staying(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[tupl
             yield key, "its value before sparkiac is unknown; the present one holds until the next boot"
 
 
-def unit_step(machine: LocalHost, name: str) -> Step:
+def stop(machine: LocalHost, unit: str) -> str:
     """Stop and disable a unit."""
-
-    def remove() -> str:
-        return command(machine, "systemctl", "stop", name) or command(machine, "systemctl", "disable", name)
-
-    return Step(f"unit {name}", remove)
+    return command(machine, "systemctl", "stop", unit) or command(machine, "systemctl", "disable", unit)
 
 
 def undrain(machine: LocalHost) -> str:
@@ -128,24 +123,15 @@ def stores(machine: LocalHost) -> list[str]:
     return sorted(table["name"] for table in tables if table["name"].startswith(PREFIX))
 
 
-def table_step(machine: LocalHost, name: str) -> Step:
-    """Remove a table of nftables."""
-    return Step(f"nftables table inet {name}", partial(command, machine, "nft", "delete", "table", "inet", name))
-
-
-def file_step(machine: LocalHost, name: str) -> Step:
+def remove_file(machine: LocalHost, name: str) -> str:
     """Remove an installed file, and a directory of drop-ins that is empty then."""
     path = machine.path(name)
-
-    def remove() -> str:
-        if path.parent.is_symlink():
-            return f"/{Path(name).parent} is a symbolic link"
-        path.unlink(missing_ok=True)
-        if path.parent.name.startswith("sparkiac") and not any(path.parent.iterdir()):
-            path.parent.rmdir()
-        return command(machine, "systemctl", "daemon-reload") if path.suffix in SUFFIXES else ""
-
-    return Step(f"/{name}", remove)
+    if path.parent.is_symlink():
+        return f"/{Path(name).parent} is a symbolic link"
+    path.unlink(missing_ok=True)
+    if path.parent.name.startswith("sparkiac") and not any(path.parent.iterdir()):
+        path.parent.rmdir()
+    return command(machine, "systemctl", "daemon-reload") if path.suffix in SUFFIXES else ""
 
 
 def sysctl_steps(machine: LocalHost) -> Iterator[Step]:
@@ -197,16 +183,16 @@ def chosen(kind: str, *, weights: bool, images: bool) -> bool:
 
 def tree_step(machine: LocalHost, name: str) -> Step:
     """Remove a directory with everything in it; of a link, only the link."""
-    path = machine.path(name)
+    return Step(name, partial(remove_tree, machine.path(name)))
 
-    def remove() -> str:
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(path)
-        return ""
 
-    return Step(name, remove)
+def remove_tree(path: Path) -> str:
+    """Remove a directory or a link."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path)
+    return ""
 
 
 def library_steps(machine: LocalHost) -> Iterator[Step]:
@@ -216,7 +202,7 @@ def library_steps(machine: LocalHost) -> Iterator[Step]:
     for name in names:
         if f"{HOME}/{name}" not in stays:
             yield tree_step(machine, f"{HOME}/{name}")
-    if there(machine, HOME) and not data(machine) and not stays:
+    if there(machine, HOME) and not data_of_services(machine) and not stays:
         yield tree_step(machine, HOME)
 
 
@@ -227,3 +213,79 @@ def command(machine: LocalHost, *argv: str) -> str:
     except OSError as error:
         return f"{argv[0]} cannot be run: {error.strerror}"
     return " ".join((done.errors or f"{argv[0]} exited with {done.code}").split()) if done.code else ""
+
+
+def current_generation(machine: LocalHost) -> str | None:
+    """Return the current generation, if its list of files exists."""
+    current = state.readable(machine).current
+    return current if current and machine.path(f"{GENERATIONS}/{current}/files.json").is_file() else None
+
+
+def own_kept(machine: LocalHost) -> dict[str, str]:
+    """Return what stays of an uninstall of sparkiac's own directory, with the reason."""
+    found = {}
+    if keeps_saved(machine):
+        found[drift.SAVED] = "it is for files that were edited by hand"
+    if there(machine, f"{HOME}/network"):
+        found[f"{HOME}/network"] = "it is the former network configuration; /etc/netplan/60-sparkiac.yaml stays too"
+    return found
+
+
+def keeps_saved(machine: LocalHost) -> bool:
+    """Return whether there are saved files, or edited files that an uninstall saves."""
+    path, current = machine.path(drift.SAVED), current_generation(machine)
+    files = drift.files_of(machine, current) if current else []
+    return (path.is_dir() and any(path.iterdir())) or any(drift.is_edited(machine, file) for file in files)
+
+
+def read_json(machine: LocalHost, name: str, empty: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return the content of a JSON file; `empty` if it is missing, damaged or of another type."""
+    try:
+        found = json.loads(machine.read(name))
+    except (OSError, ValueError):
+        return empty
+    return found if isinstance(found, type(empty)) else empty
+
+
+def installed(machine: LocalHost) -> list[str]:
+    """Return the paths of all generations, and of an older sparkiac, that exist on this host."""
+    listed = [
+        file.get("path", "")
+        for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
+        for file in read_json(machine, str(path.relative_to(machine.root)), [])
+    ]
+    listed += read_json(machine, FORMER_LIST, {}).get("files", [])
+    ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
+    return sorted(path for path in ours if there(machine, path))
+
+
+def plan_files(machine: LocalHost) -> list[str]:
+    """Return the plans of all generations; the last one is the current one."""
+    paths = sorted(machine.path(GENERATIONS).glob("*/files/etc/sparkiac/generation.json"))
+    kept = [str(path.relative_to(machine.root)) for path in paths]
+    return [*kept, "/etc/sparkiac/units.json", "/etc/sparkiac/generation.json"]
+
+
+def units_of(machine: LocalHost, found: list[str]) -> list[str]:
+    """Return the units that are installed: those of the plans in reverse start order, then the others."""
+    ordered: dict[str, None] = {}
+    for name in plan_files(machine):
+        for unit in read_json(machine, name, {}).get("units", []):
+            ordered.pop(unit_file(unit["name"]), None)
+            ordered[unit_file(unit["name"])] = None
+    present = [match[1] for path in found if (match := UNIT.fullmatch(path))]
+    first = [name for name in reversed(list(ordered)) if name in present]
+    return [*first, *(name for name in present if name not in first)]
+
+
+def data_of_services(machine: LocalHost) -> list[str]:
+    """Return the directories with data of services."""
+    path = machine.path(HOME)
+    found = [each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink()] if path.is_dir() else []
+    return sorted(name for name in found if name not in OWN)
+
+
+def there(machine: LocalHost, name: str) -> bool:
+    """Return whether there is a file, directory or link, also a broken one."""
+    path = machine.path(name)
+    return path.is_symlink() or path.exists()

@@ -17,7 +17,7 @@ from sparkiac.render.kubernetes import objects
 PROBE: Final = "sparkiac-probe"
 """The ConfigMap with the probe, which is the same for all pods."""
 _PROGRAMS: Final = f"{PROGRAMS.removeprefix('/')}/"
-_OF_PROBE: Final = re.compile(r"probe[.]py|host/(__init__|contract|promise|probe/\w+)[.]py")
+OF_PROBE: Final = re.compile(r"probe[.]py|host/(__init__|contract|generation|series|probe/\w+)[.]py")
 NODES: Final = "/run/sparkiac/nodes"
 """Directory in the pods of a group with a file of environment variables for each node."""
 _READABLE: Final = 0o444
@@ -36,7 +36,7 @@ class Mounted(NamedTuple):
 def probe() -> dict[str, bytes]:
     """Return the files of the probe, and their paths in the directory of programs."""
     found = {each.path.removeprefix(_PROGRAMS): each.content for each in playbooks.on_every_host()}
-    return {path: content for path, content in found.items() if _OF_PROBE.fullmatch(path)}
+    return {path: content for path, content in found.items() if OF_PROBE.fullmatch(path)}
 
 
 def key(path: str) -> str:

@@ -19,32 +19,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..contract import validated
-from ..promise import PROMISE
-from . import ask, turns
+from ..local import secret_values
+from . import ask
 from . import channels as fleet_channels
 from . import messages as fleet_messages
 from . import state as fleet_state
 from .ask import Result
 from .channels import NotSentError
+from .settings import FleetCheck
 from .state import Moment, State, Store
 
 CONFIG = Path("/etc/sparkiac/fleet.json")
 OWN = "state of the fleet timer"
 """Entry about the disk of the timer's own host."""
-
-ENDPOINT = {"name": str, "host": (str, None), "url": str, "remedy": str, "turns": [str], "promise": (PROMISE, None)}
-TELEGRAM = {"url": str, "chat_id": int, "token": str}
-EMAIL = {"host": str, "port": int, "sender": str, "to": [str], "user": (str, None), "password": (str, None)}
-WEBHOOK = {"url": (str, None), "secret_url": (str, None)}
-CHANNELS = {"telegram": (TELEGRAM, None), "email": (EMAIL, None), "webhook": (WEBHOOK, None)}
-FLEET = {
-    "fleet": str,
-    "host": str,
-    "period_s": int,
-    "endpoints": [ENDPOINT],
-    "channels": CHANNELS,
-    "heartbeat": (str, None),
-}
 
 
 class Places(NamedTuple):
@@ -59,13 +46,6 @@ def places() -> Places:
     """Return the directories from the environment; without systemd, there are no secrets and no state."""
     names = ("STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CREDENTIALS_DIRECTORY")
     return Places(*(Path(os.environ.get(name, "/nonexistent")) for name in names))
-
-
-def secret_values(directory: Path) -> list[str]:
-    """Return all secrets, the longest first, so that no text quotes them."""
-    paths = sorted(directory.iterdir()) if directory.is_dir() else []
-    values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
-    return sorted(values - {""}, key=len, reverse=True)
 
 
 class Run:
@@ -116,7 +96,7 @@ class Run:
         faults = {name: each.fault for name, each in found.items()}
         moment = Moment(self.run, time.time(), self.fleet["period_s"])
         changes = {}
-        resting = turns.resting(entries, faults)
+        resting = resting_endpoints(entries, faults)
         for entry in [entry for entry in entries if entry["name"] not in resting]:
             fault = fleet_messages.clean(faults[entry["name"]], self.secrets)
             former, waiting = self.records.get(entry["name"]), found[entry["name"]].queued
@@ -158,13 +138,31 @@ class Run:
             self.failed = True
 
 
+def resting_endpoints(entries: list[dict[str, Any]], faults: dict[str, str]) -> set[str]:
+    """Return the names of the endpoints that run only in other turns than the current one.
+
+    The timer cannot read the state of other hosts. The turn whose endpoints fail least is taken as the current one.
+    """
+    turns = list(dict.fromkeys(turn for entry in entries for turn in entry["turns"]))
+    if not turns:
+        return set()
+    current = min(turns, key=lambda turn: failing(entries, faults, turn))  # of equal turns, the first one
+    return {entry["name"] for entry in entries if entry["turns"] and current not in entry["turns"]}
+
+
+def failing(entries: list[dict[str, Any]], faults: dict[str, str], turn: str) -> float:
+    """Return the share of the endpoints of a turn that fail; what always runs does not count."""
+    found = [bool(faults[entry["name"]]) for entry in entries if turn in entry["turns"]]
+    return sum(found) / len(found)
+
+
 def main(argv: list[str]) -> int:
     """Check the fleet once and return the exit status."""
     parser = argparse.ArgumentParser(prog="fleet_check", description=__doc__.partition("\n")[0])
     parser.add_argument("--config", type=Path, default=CONFIG, metavar="FILE", help="(default: %(default)s)")
     path = parser.parse_args(argv).config
     try:
-        fleet = validated("fleet_check", str(path), json.loads(path.read_text(encoding="utf-8")), FLEET)
+        fleet = validated("fleet_check", str(path), json.loads(path.read_text(encoding="utf-8")), FleetCheck)
         run = Run(fleet, places())
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")

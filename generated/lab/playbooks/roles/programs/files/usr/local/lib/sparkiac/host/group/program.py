@@ -13,16 +13,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from ..contract import ContractError, validated
+from ..generation import GroupNode
+from ..local import notify, say
 from . import link as group_link
 
-NODE = {"host": str, "leader": str, "address": str, "port": int, "workers": [str], "version": str}
 STEP_S = 0.5
 
 
@@ -40,20 +40,6 @@ class Stop:
         self.requested = True
 
 
-def say(text: str) -> None:
-    """Write a line to the journal."""
-    sys.stderr.write(f"group: {text}\n")
-    sys.stderr.flush()
-
-
-def show(text: str) -> None:
-    """Set the status of the unit: like the one of `supervise`, it begins with the state of the server."""
-    path = os.environ.get("NOTIFY_SOCKET")
-    if path:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-            systemd.sendto(f"STATUS=starting {text}".encode(), f"\0{path[1:]}" if path.startswith("@") else path)
-
-
 def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
     """Run the command between the start of the last node and the end of the first one; return the exit status."""
     stop, said, server = Stop(), "", None
@@ -63,15 +49,15 @@ def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
             continue
         if not link.complete and link.waiting() != said:
             said = link.waiting()
-            say(said)
-            show(said)
+            say(f"group: {said}")
+            notify(f"STATUS=starting {said}")  # like the one of `supervise`, it begins with the state of the server
         link.step(STEP_S)
     link.close()
     status = ended(server)
     if stop.requested:
         return status
     if link.fault:
-        say(link.fault)
+        say(f"group: {link.fault}")
         if directory := os.environ.get("RUNTIME_DIRECTORY"):  # this start does not count (switch/starts.py)
             Path(directory, "ran").unlink(missing_ok=True)
         return 1
@@ -94,13 +80,13 @@ def main(argv: list[str]) -> int:
         return 2
     path, *command = argv
     try:
-        node: dict[str, Any] = validated("group", path, json.loads(Path(path).read_text(encoding="utf-8")), NODE)
+        node: dict[str, Any] = validated("group", path, json.loads(Path(path).read_text(encoding="utf-8")), GroupNode)
         leads = node["host"] == node["leader"]
         link = group_link.Leader(node) if leads else group_link.Worker(node)
     except ContractError as error:
-        say(str(error))
+        say(f"group: {error}")
         return 1
     except (OSError, ValueError) as error:
-        say(f"cannot connect the nodes of the group: {error}")
+        say(f"group: cannot connect the nodes of the group: {error}")
         return 1
     return run(link, command)

@@ -6,9 +6,9 @@ import json
 import socket
 from collections.abc import Generator, Iterator
 from ipaddress import IPv6Address, ip_address
-from pathlib import Path
 from typing import Any
 
+from .. import durable
 from .host import Check, CheckResult, LocalHost, compare
 
 DEVICES = "/sys/class/infiniband"
@@ -21,12 +21,11 @@ VARIABLES = "/run/sparkiac/fabric"
 def check_link(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
     """Check the interface of a high-speed link: that it exists, is up, and has its address and MTU."""
     name = wanted["interface"]
-    state = host.path(f"/sys/class/net/{name}/operstate")
-    if not state.exists():
+    found = text(host, f"/sys/class/net/{name}/operstate")
+    if found is None:
         known = ", ".join(sorted(each.name for each in host.path("/sys/class/net").iterdir()))
         yield compare(False, f"link {name}", f"no such interface; this host has {known}", "an interface")  # noqa: FBT003
         return
-    found = read(state)
     yield compare(found == "up", f"link {name}", found, "up", "check the cable, and that the other host is on")
     entries = json.loads(host.run("ip", "-json", "address", "show", "dev", name))[0]["addr_info"]
     held = [f"{entry['local']}/{entry['prefixlen']}" for entry in entries]
@@ -47,7 +46,7 @@ def check_fabric(unit: str, wanted: dict[str, Any], host: LocalHost) -> Iterator
         found = interface_with(wanted["sockets"], host)
         yield compare(found is not None, "interface of the host", found or "none", f"with {wanted['sockets']}")
         lines += f"NCCL_SOCKET_IFNAME={found}\nGLOO_SOCKET_IFNAME={found}\n" if found else ""
-    write(host, unit, lines)
+    durable.write(host.path(f"{VARIABLES}/{unit}.env"), lines.encode("ascii"), 0o644)  # the user of the unit reads it
 
 
 def check_rdma(links: list[dict[str, Any]], host: LocalHost) -> Generator[CheckResult, None, str]:
@@ -83,20 +82,24 @@ def interface_of(device: str, host: LocalHost) -> str:
     if not base.exists():
         known = ", ".join(sorted(each.name for each in base.parent.iterdir())) if base.parent.exists() else ""
         return f"no interface; this host has {known or 'no RDMA device'}"
-    names = {read(each) for each in (base / PORT / "gid_attrs/ndevs").iterdir()} - {""}
-    return ", ".join(sorted(names)) or "no interface"
+    entries = f"{DEVICES}/{device}/{PORT}/gid_attrs/ndevs"
+    names = {text(host, f"{entries}/{each.name}") for each in host.path(entries).iterdir()}
+    return ", ".join(sorted(name for name in names if name)) or "no interface"
 
 
 def gid_index(link: dict[str, Any], host: LocalHost) -> int | None:
     """Return the index of the RoCE v2 GID with the address of the link."""
-    base = host.path(f"{DEVICES}/{link['device']}/{PORT}")
     wanted = as_gid(link["address"])
-    indexes = sorted(int(each.name) for each in (base / "gids").iterdir()) if base.exists() else []
-    for index in indexes:
-        text, kind = read(base / f"gids/{index}"), read(base / f"gid_attrs/types/{index}")
-        if text and kind == KIND and IPv6Address(text) == wanted:
-            return index
-    return None
+    return next((index for index, gid in gids(host, link["device"]) if IPv6Address(gid) == wanted), None)
+
+
+def gids(host: LocalHost, device: str) -> Iterator[tuple[int, str]]:
+    """Return the RoCE v2 entries of the GID table of a device: index and GID."""
+    base = f"{DEVICES}/{device}/{PORT}"
+    for index in sorted(int(each.name) for each in host.path(f"{base}/gids").glob("*")):
+        gid = text(host, f"{base}/gids/{index}")
+        if gid is not None and text(host, f"{base}/gid_attrs/types/{index}") == KIND:
+            yield index, gid
 
 
 def as_gid(address: str) -> IPv6Address:
@@ -105,27 +108,12 @@ def as_gid(address: str) -> IPv6Address:
     return found if isinstance(found, IPv6Address) else IPv6Address(f"::ffff:{found}")
 
 
-def read(path: Path) -> str:
-    """Return the text of a file; an unused entry of the GID table cannot be read."""
+def text(host: LocalHost, name: str) -> str | None:
+    """Return the text of a file in sysfs; None if it is missing or, as an unused entry of the GID table, unreadable."""
     try:
-        return path.read_text(encoding="ascii").strip()
+        return host.read(name).strip() or None
     except OSError:
-        return ""
+        return None
 
 
-def write(host: LocalHost, unit: str, text: str) -> None:
-    """Write the variables of a unit, readable for the user who starts the container."""
-    directory = host.path(VARIABLES)
-    directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-    temporary = directory / f".{unit}.new"
-    temporary.write_text(text, encoding="ascii")
-    temporary.chmod(0o644)
-    temporary.replace(directory / f"{unit}.env")
-
-
-EXPECTED = {
-    "rdma": [{"device": str, "interface": str, "address": (str, None)}],
-    "sockets": (str, None),
-}
-LINKS = {"links": [{"interface": str, "address": str, "mtu": (int, None), "speed_gbit": (float, None)}]}
 CHECKS = {"links": Check(check_link, "correct fabric.links of the host in the inventory, or the network of the host")}

@@ -64,14 +64,14 @@ def parse_version(text: str) -> tuple[int, ...]:
     """Return the first version number in a text."""
     for number in re.findall(r"\d+(?:\.\d+)*", text):
         return tuple(int(part) for part in number.split("."))
-    raise RuntimeError(f"no version in {text!r}")  # noqa: EM102, TRY003
+    raise RuntimeError(f"no version in {text!r}")
 
 
 def parse_gpus(text: str) -> list[list[str]]:
     """Read name, compute capability and driver version of each GPU. Memory is not read: GB10 reports [N/A]."""
     rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()]
     if not rows or any(len(row) != 3 for row in rows):  # noqa: PLR2004
-        raise RuntimeError(f"unexpected output of nvidia-smi: {text!r}")  # noqa: EM102, TRY003
+        raise RuntimeError(f"unexpected output of nvidia-smi: {text!r}")
     return rows
 
 

@@ -23,18 +23,9 @@ from typing import Any
 
 from .. import durable
 from ..contract import validated
-from ..launchers import launcher
-from ..local import LocalHost, setting
+from ..local import LocalHost, launch, launcher, setting
+from .expectations import LoadGuard
 
-GUARD = {
-    "drop_every_s": (float, None),
-    "drop_for_s": int,
-    "read_ahead_kib": (int, None),
-    "read_ahead_for_s": int,
-    "store": (str, None),
-    "sysctls": [{"key": str, "value": str}],
-    "for_s": int,
-}
 RECORD = "/run/sparkiac/load-memory.json"
 LOCK = "/run/sparkiac/load-memory.lock"
 DROP = "/proc/sys/vm/drop_caches"
@@ -46,7 +37,7 @@ Record = dict[str, dict[str, Any]]  # "original": file → value before sparkiac
 def read_guard(machine: LocalHost, unit: str) -> dict[str, Any]:
     """Return what the plan says about the load of a unit."""
     path = f"/etc/sparkiac/{unit}/load-memory.json"
-    return dict(validated("load_memory", path, json.loads(machine.read(path)), GUARD))
+    return dict(validated("load_memory", path, json.loads(machine.read(path)), LoadGuard))
 
 
 def begin(machine: LocalHost, unit: str) -> None:
@@ -56,19 +47,11 @@ def begin(machine: LocalHost, unit: str) -> None:
     wanted = {**sysctls(machine, guard), **read_ahead(machine, guard)}
     try:
         change(machine, unit, wanted)
-        launch(machine, unit)
+        # systemd ends what a start step leaves running in the unit itself.
+        launch(machine, holder(unit), str(launcher("load_memory")), "hold", unit)
     except BaseException:
         undo(machine, unit)
         raise
-
-
-def launch(machine: LocalHost, unit: str) -> None:
-    """Start `hold` in a unit of its own: systemd ends what a start step leaves running in the unit itself."""
-    options = ("--quiet", "--collect", f"--unit={holder(unit)}", "--setenv=LC_ALL=C.UTF-8")
-    done = machine.run("systemd-run", *options, str(launcher("load_memory")), "hold", unit)
-    if done.code:
-        message = f"systemd-run: {done.errors.strip()}"
-        raise OSError(message)
 
 
 def hold(machine: LocalHost, unit: str) -> None:
@@ -116,8 +99,7 @@ def read_ahead(machine: LocalHost, guard: dict[str, Any]) -> dict[str, str]:
     for place in (device, device.parent):  # a partition has the queue of its disk
         if (place / READ_AHEAD).exists():
             return {f"/{(place / READ_AHEAD).relative_to(machine.path('/').resolve())}": str(guard["read_ahead_kib"])}
-    message = f"{guard['store']} is not on a block device with a read-ahead; remove load_memory.read_ahead_kib"
-    raise OSError(message)
+    raise OSError(f"{guard['store']} is not on a block device with a read-ahead; remove load_memory.read_ahead_kib")
 
 
 def change(machine: LocalHost, unit: str, wanted: dict[str, str]) -> None:
@@ -130,8 +112,7 @@ def change(machine: LocalHost, unit: str, wanted: dict[str, str]) -> None:
         for file, value in wanted.items():
             machine.path(file).write_text(f"{value}\n", encoding="ascii")
             if (found := value_of(machine, file)).split() != value.split():
-                message = f"{file} is {found} after setting it to {value}; change it under load_memory"
-                raise OSError(message)
+                raise OSError(f"{file} is {found} after setting it to {value}; change it under load_memory")
 
 
 def undo(machine: LocalHost, unit: str, files: list[str] | None = None) -> None:

@@ -168,13 +168,6 @@ def revision(what: str, place: Path) -> CheckResult:
     return CheckResult("ok", label, found, wanted, code="MN008")
 
 
-EXPECTED = {
-    "disk": [{"path": str, "free_bytes": int}],
-    "ports": [{"address": str, "port": int, "unit": str}],
-    "secrets": [{"name": str, "mode": str, "header": bool}],
-    "logins": [{"registry": str, "image": str}],
-    "store": [{"path": str, "models": [str], "gated": [str], "not_before": {str: str}, "compared": {str: [str]}}],
-}
 CHECKS = {
     "disk": Check(check_disk, "free disk space; docker system df shows the size of images"),
     "ports": Check(check_port, "check what listens (ss -ltnp) and that this host has the address (ip -br address)"),

@@ -12,11 +12,6 @@ from ..contract import parsed
 NUMBER = "371"
 """The known answer. A number with three digits is written in the same way in all languages."""
 QUESTION_TEXT = f"Repeat this number and say nothing else: {NUMBER}"
-QUESTION = {
-    "messages": [{"role": "user", "content": QUESTION_TEXT}],
-    "max_tokens": 128,
-    "temperature": 0,
-}
 TEXT_TO_CONTINUE = {"prompt": "One, two, three, four, five,", "max_tokens": 16, "temperature": 0}
 TEXTS_TO_EMBED = ["The ship leaves the harbour at noon.", "A prime number has two divisors."]
 TOOL = {
@@ -24,24 +19,11 @@ TOOL = {
     "description": "Get the time in a city.",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
-QUESTION_WITH_TOOLS = {
-    "messages": [{"role": "user", "content": "What time is it in Paris? Use the tool get_time."}],
-    "tools": [{"type": "function", "function": TOOL}],
-    "tool_choice": "auto",
-    "max_tokens": 256,
-    "temperature": 0,
-}
 SCHEMA = {
     "type": "object",
     "properties": {"number": {"type": "integer"}},
     "required": ["number"],
     "additionalProperties": False,
-}
-QUESTION_WITH_SCHEMA = {
-    "messages": [{"role": "user", "content": f"Write this number as JSON, with the key number: {NUMBER}"}],
-    "response_format": {"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEMA, "strict": True}},
-    "max_tokens": 512,
-    "temperature": 0,
 }
 RUN = re.compile(r"(.{1,16}?)\1{3,}", re.DOTALL)
 """Up to 16 characters, about one token, repeated at least four times in a row."""
@@ -64,11 +46,30 @@ LONG_WORDS = 1200
 """Length of a prompt that fills several blocks of a prefix cache, in words."""
 
 
+def request(content: Any, max_tokens: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return a chat request with one message."""
+    return {"messages": [{"role": "user", "content": content}], "max_tokens": max_tokens, "temperature": 0, **more}
+
+
+QUESTION = request(QUESTION_TEXT, 128)
+QUESTION_WITH_TOOLS = request(
+    "What time is it in Paris? Use the tool get_time.",
+    256,
+    tools=[{"type": "function", "function": TOOL}],
+    tool_choice="auto",
+)
+QUESTION_WITH_SCHEMA = request(
+    f"Write this number as JSON, with the key number: {NUMBER}",
+    512,
+    response_format={"type": "json_schema", "json_schema": {"name": "number", "schema": SCHEMA, "strict": True}},
+)
+
+
 def long_question(max_model_len: int | None) -> dict[str, Any]:
     """Return QUESTION after a long text, which takes at most half of the context."""
     words = min(LONG_WORDS, (max_model_len or LONG_WORDS * 8) // 8)
     text = " ".join(f"item {number}" for number in range(words // 2))
-    return {**QUESTION, "messages": [{"role": "user", "content": f"{text}\n\n{QUESTION_TEXT}"}]}
+    return request(f"{text}\n\n{QUESTION_TEXT}", 128)
 
 
 def is_empty(text: str) -> bool:

@@ -57,8 +57,7 @@ def limit(seconds: float) -> Iterator[None]:
     """Limit the total time of a block; a socket timeout alone would not stop a server that sends single bytes."""
 
     def stop(_signal: int, _frame: object) -> None:
-        message = f"no answer within {seconds:g} s"
-        raise TimeoutOfAnswerError(message)
+        raise TimeoutOfAnswerError(f"no answer within {seconds:g} s")
 
     former = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -94,11 +93,9 @@ class Server:
                 check_status(path, answer)
                 yield answer
         except TimeoutOfAnswerError as error:
-            message = f"{path}: {error}"
-            raise TimeoutOfAnswerError(message) from None
+            raise TimeoutOfAnswerError(f"{path}: {error}") from None
         except (OSError, http.client.HTTPException) as error:
-            message = f"{path}: {error!r}"
-            raise NotServingError(message) from None
+            raise NotServingError(f"{path}: {error!r}") from None
         finally:
             connection.close()
 
@@ -122,8 +119,7 @@ class Server:
         try:
             return dict(answer["choices"][0])
         except (KeyError, IndexError, TypeError, ValueError):
-            message = f"{path}: response has no choices"
-            raise WrongError(message) from None
+            raise WrongError(f"{path}: response has no choices") from None
 
     def stream(self, path: str, body: dict[str, Any], *, within: float) -> Stream:
         """Send a request with `stream` and return its events."""
@@ -157,8 +153,7 @@ def as_object(path: str, content: bytes) -> dict[str, Any]:
     try:
         return dict(parsed(content))
     except (ValueError, TypeError):
-        message = f"{path}: response is not a JSON object: {content[:80]!r}"
-        raise WrongError(message) from None
+        raise WrongError(f"{path}: response is not a JSON object: {content[:80]!r}") from None
 
 
 def has_text(event: dict[str, Any]) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
-SERIES = re.compile(r"^((?:vllm|sglang|llamacpp):\w+)(?:\{[^\n]*\})? (\S+)$", re.MULTILINE)
+from .. import series
+
+ENGINES = ("vllm", "sglang", "llamacpp")
 COUNTERS = ("prompt_tokens_total", "generation_tokens_total", "tokens_predicted_total")
 USAGE = ("kv_cache_usage_perc", "token_usage", "kv_cache_usage_ratio")
 """During a long prefill only the KV cache usage changes."""
-RUNNING = ("num_requests_running", "num_running_reqs", "requests_processing")
-WAITING = ("num_requests_waiting", "num_queue_reqs", "requests_deferred")
 DRAFTED, ACCEPTED = "spec_decode_num_draft_tokens_total", "spec_decode_num_accepted_tokens_total"
 QUERIES, HITS = "prefix_cache_queries_total", "prefix_cache_hits_total"
 ESTABLISHED = "01"
@@ -37,14 +36,8 @@ class Load(NamedTuple):
 
 def sums(text: str) -> dict[str, float]:
     """Return the sum of each metric over its labels, without the prefix of the engine."""
-    found: dict[str, float] = {}
-    for name, value in SERIES.findall(text):
-        short = name.partition(":")[2]
-        try:
-            found[short] = found.get(short, 0.0) + float(value)
-        except ValueError:
-            continue
-    return found
+    named = ((name.partition(":"), values) for name, values in series.values(text).items())
+    return {short: sum(values) for (engine, _, short), values in named if engine in ENGINES}
 
 
 def growth(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
@@ -58,7 +51,10 @@ def load_of(text: str) -> Load | None:
     moving = [f"{name} {found[name]}" for name in (*COUNTERS, *USAGE) if name in found]
     if not moving:
         return None
-    running, waiting, usage = (sum(found.get(name, 0.0) for name in names) for names in (RUNNING, WAITING, USAGE))
+    running, waiting, usage = (
+        sum(found.get(name.rpartition(":")[2], 0.0) for name in names)
+        for names in (series.RUNNING, series.WAITING, USAGE)
+    )
     return Load("\n".join(moving), round(running), round(waiting), usage)
 
 

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import promise as probe_promise
-from ..contract import ContractError
+from ..contract import ContractError, validated
+from ..generation import Promise
 from . import steps as probe_steps
 from . import watch as probe_watch
 from .http import NotServingError, Server, WrongError
@@ -40,7 +40,7 @@ def key_in(path: Path) -> Callable[[], str | None]:
 def watch(arguments: argparse.Namespace) -> int:
     """Check a container once, from inside."""
     try:
-        promise = probe_promise.read(arguments.promise)
+        promise = checked_promise(str(arguments.promise), json.loads(arguments.promise.read_text(encoding="utf-8")))
     except ContractError as error:
         return between(arguments.state, error)
     server = Server(arguments.at, key_in(arguments.token_file)) if arguments.at else None
@@ -89,11 +89,25 @@ def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callabl
     promise: dict[str, Any] | None
     if arguments.unit is None:
         given = json.load(sys.stdin)
-        promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]
+        promise, key = checked_promise("standard input", given["promise"]), given["key"]
     else:
-        promise, key = probe_promise.of_unit(arguments.generation, arguments.unit), None
+        promise, key = promise_of(arguments.generation, arguments.unit), None
     name = promise["api_key"] if promise else None
     return promise, key_in(arguments.secrets / name) if name and key is None else lambda: key
+
+
+def checked_promise(name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return a promise; raise ContractError if another version of sparkiac wrote it."""
+    return dict(validated("probe", name, value, Promise))
+
+
+def promise_of(path: Path, unit: str) -> dict[str, Any] | None:
+    """Return the promise of a unit in generation.json; None if it has none. Raises LookupError for an unknown unit."""
+    units = {each["name"]: each for each in json.loads(path.read_text(encoding="utf-8"))["units"]}
+    if unit not in units:
+        raise LookupError(f"{path} has no unit {unit}; it has {', '.join(sorted(units)) or 'none'}")
+    found = units[unit]["promise"]
+    return None if found is None else checked_promise(f"{path}: {unit}", found)
 
 
 def show(steps: list[Step], output: str) -> None:

@@ -5,19 +5,32 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..promise import GENERATES
 from . import metrics as probe_metrics
-from .http import NotServingError, Server, Stream
+from .http import NotServingError, Server, Stream, WrongError
 
 HEALTH_TIMEOUT_S = 4
 ANSWER_TIMEOUT_S = 60.0
 FIRST_TOKEN_S = 10
 """Limit for the first token of a short request to a warm server in which no request waits."""
+GENERATES = ("chat", "generate")
+"""Kinds of servers that generate text."""
 CHAT = "/v1/chat/completions"
 
 
 class SkippedError(Exception):
     """A step does not apply, or cannot be checked now."""
+
+
+def skip_unless(applies: object, why: str) -> None:
+    """Skip a step that does not apply."""
+    if not applies:
+        raise SkippedError(why)
+
+
+def wrong_if(fault: str | None, path: str = "") -> None:
+    """Raise WrongError if there is a fault in the answer from a path."""
+    if fault:
+        raise WrongError(f"{path}: {fault}" if path else fault)
 
 
 class Session:
@@ -44,8 +57,7 @@ class Session:
     def server(self) -> Server:
         """Return the server; a worker of a group has none."""
         if self.remote is None:
-            message = "it serves no HTTP"
-            raise SkippedError(message)
+            raise SkippedError("it serves no HTTP")
         return self.remote
 
     @property
@@ -53,17 +65,14 @@ class Session:
         """Return the first served name."""
         return str(self.promise["models"][0])
 
-    def skip_unless_it_generates(self) -> None:
-        """Skip a step for servers that generate no chat answers, and after a step that stopped the requests."""
-        if self.kind not in GENERATES:
-            message = f"not for this kind of server ({self.kind})"
-            raise SkippedError(message)
+    def only(self, *kinds: str) -> None:
+        """Skip a step for other kinds of servers, and after a step that stopped the requests."""
+        skip_unless(self.kind in kinds, f"not for this kind of server ({self.kind})")
         self.may_ask()
 
     def may_ask(self) -> None:
         """Skip a step if no further answer is requested."""
-        if self.stopped:
-            raise SkippedError(self.stopped)
+        skip_unless(not self.stopped, self.stopped)
 
     def limit(self, seconds: float) -> None:
         """Limit all further answers together."""

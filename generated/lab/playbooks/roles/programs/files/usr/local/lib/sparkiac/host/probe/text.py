@@ -6,7 +6,7 @@ from typing import Any
 
 from . import answers, metrics
 from .http import NotServingError, RefusedError, Stream, WrongError, delta_of
-from .session import CHAT, FIRST_TOKEN_S, Session, SkippedError
+from .session import CHAT, FIRST_TOKEN_S, GENERATES, Session, SkippedError, skip_unless, wrong_if
 
 COMPLETIONS = "/v1/completions"
 FEWEST_DRAFTS = 20
@@ -15,7 +15,7 @@ FEWEST_DRAFTS = 20
 
 def content(session: Session) -> str:
     """Request the known answer and check that it is neither null nor empty."""
-    session.skip_unless_it_generates()
+    session.only(*GENERATES)
     try:
         session.choice = session.ask(answers.QUESTION)
     except RefusedError as refusal:
@@ -24,8 +24,7 @@ def content(session: Session) -> str:
     if text is None or answers.is_empty(str(text)):
         session.stopped = session.stopped or "no answer to check"
         session.choice = None
-        message = f"{path_of(session)}: {answers.fault_of_text(text)}"
-        raise WrongError(message)
+        raise WrongError(f"{path_of(session)}: {answers.fault_of_text(text)}")
     return f"{len(str(text))} characters"
 
 
@@ -35,8 +34,7 @@ def ask_otherwise(session: Session, refusal: RefusedError) -> None:
         raise refusal
     if answers.NO_CHAT.search(refusal.text):
         session.kind = "embedding"
-        message = "the server has no chat endpoint"
-        raise SkippedError(message)
+        raise SkippedError("the server has no chat endpoint")
     if not answers.NO_TEMPLATE.search(refusal.text):
         raise refusal
     session.kind = "completion"
@@ -58,31 +56,22 @@ def answered(session: Session) -> dict[str, Any]:
     """Return the answer, or skip the step if there is none."""
     if session.choice is None:
         session.may_ask()
-        message = "no answer to check"
-        raise SkippedError(message)
+        raise SkippedError("no answer to check")
     return session.choice
 
 
 def readable(session: Session) -> str:
     """Check that the answer is not garbage or one token repeated."""
     answered(session)
-    fault = answers.fault_of_text(said(session))
-    if fault:
-        message = f"{path_of(session)}: {fault}"
-        raise WrongError(message)
+    wrong_if(answers.fault_of_text(said(session)), path_of(session))
     return repr(str(said(session))[:40])
 
 
 def answer(session: Session) -> str:
     """Check that the answer is the known one. The continuation of a base model is not known."""
     choice = answered(session)
-    if session.kind == "completion":
-        message = "a base model may continue the text in any way"
-        raise SkippedError(message)
-    fault = answers.fault_of_answer(choice)
-    if fault:
-        message = f"{CHAT}: {fault}"
-        raise WrongError(message)
+    skip_unless(session.kind != "completion", "a base model may continue the text in any way")
+    wrong_if(answers.fault_of_answer(choice), CHAT)
     if answers.is_cut(choice):
         return f"not wrong: still reasoning after {answers.QUESTION['max_tokens']} tokens"
     return f"contains {answers.NUMBER}"
@@ -90,69 +79,50 @@ def answer(session: Session) -> str:
 
 def reasoning(session: Session) -> str:
     """Check that the parser separates the reasoning from the content."""
-    if not session.promise["reasoning"]:
-        message = "no reasoning parser"
-        raise SkippedError(message)
+    skip_unless(session.promise["reasoning"], "no reasoning parser")
     choice = answered(session)
     if answers.is_cut(choice):
-        session.skip_unless_it_generates()
+        session.only(*GENERATES)
         choice = session.ask({**answers.QUESTION, "max_tokens": 1024})
-    fault = answers.fault_of_split(choice)
-    if fault:
-        raise WrongError(fault)
-    if answers.is_cut(choice):
-        message = "still reasoning after 1024 tokens"
-        raise SkippedError(message)
+    wrong_if(answers.fault_of_split(choice))
+    skip_unless(not answers.is_cut(choice), "still reasoning after 1024 tokens")
     return "separated" if answers.parts_of(choice)[1] else "the model did not reason"
 
 
 def tools(session: Session) -> str:
     """Send a request with tools, as agents do, and check a call. The model need not call the tool."""
-    if "tools" not in session.promise["clients"]:
-        message = "no client sends tools"
-        raise SkippedError(message)
+    skip_unless("tools" in session.promise["clients"], "no client sends tools")
     session.may_ask()
     if session.kind in {"completion", "embedding"}:
-        message = f"clients send tools, and the server has no chat for them ({session.kind})"
-        raise WrongError(message)
+        raise WrongError(f"clients send tools, and the server has no chat for them ({session.kind})")
     try:
         session.called = session.ask(answers.QUESTION_WITH_TOOLS)
     except RefusedError as refusal:
-        message = f"a request with tools is rejected: {refusal}"
-        raise WrongError(message) from None
-    fault = answers.fault_of_call(session.called)
-    if fault:
-        raise WrongError(fault)
+        raise WrongError(f"a request with tools is rejected: {refusal}") from None
+    wrong_if(answers.fault_of_call(session.called))
     return "a request with tools is accepted"
 
 
 def call(session: Session) -> str:
     """Check that the model calls the tool if the answer needs it."""
     if session.called is None:
-        message = "no answer to a request with tools"
-        raise SkippedError(message)
+        raise SkippedError("no answer to a request with tools")
     if (session.called.get("message") or {}).get("tool_calls"):
         return f"calls {answers.TOOL['name']}"
     if answers.is_cut(session.called):
-        message = f"still reasoning after {answers.QUESTION_WITH_TOOLS['max_tokens']} tokens"
-        raise SkippedError(message)
-    message = f"no tool call: {str(answers.text_of(session.called))[:60]!r}"
-    raise WrongError(message)
+        raise SkippedError(f"still reasoning after {answers.QUESTION_WITH_TOOLS['max_tokens']} tokens")
+    raise WrongError(f"no tool call: {str(answers.text_of(session.called))[:60]!r}")
 
 
 def structured(session: Session) -> str:
     """Check that an answer can be restricted to a JSON schema."""
-    if not session.promise["structured"]:
-        message = "not promised"
-        raise SkippedError(message)
-    session.skip_unless_it_generates()
+    skip_unless(session.promise["structured"], "not promised")
+    session.only(*GENERATES)
     choice = session.ask(answers.QUESTION_WITH_SCHEMA)
-    if answers.is_cut(choice):
-        message = f"still reasoning after {answers.QUESTION_WITH_SCHEMA['max_tokens']} tokens"
-        raise SkippedError(message)
-    fault = answers.fault_of_schema(choice)
-    if fault:
-        raise WrongError(fault)
+    skip_unless(
+        not answers.is_cut(choice), f"still reasoning after {answers.QUESTION_WITH_SCHEMA['max_tokens']} tokens"
+    )
+    wrong_if(answers.fault_of_schema(choice))
     return str(answers.parts_of(choice)[0])[:40]
 
 
@@ -162,14 +132,11 @@ def stream(session: Session) -> str:
         session.may_ask()
         path, body = COMPLETIONS, answers.TEXT_TO_CONTINUE
     else:
-        session.skip_unless_it_generates()
+        session.only(*GENERATES)
         path, body = CHAT, answers.QUESTION
     wanted = {"model": session.model, **body, "stream_options": {"include_usage": True}}
     session.streamed = session.server.stream(path, wanted, within=session.within())
-    fault = fault_of_stream(session.streamed)
-    if fault:
-        message = f"{path}: {fault}"
-        raise WrongError(message)
+    wrong_if(fault_of_stream(session.streamed), path)
     return f"{tokens_of(session.streamed)} tokens, ends with usage and [DONE]"
 
 
@@ -197,11 +164,9 @@ def latency(session: Session) -> str:
     """Check the time to the first token of the streamed answer."""
     found = session.streamed
     if found is None:
-        message = "no streamed answer"
-        raise SkippedError(message)
+        raise SkippedError("no streamed answer")
     if found.first_s > FIRST_TOKEN_S:
-        message = f"first token after {found.first_s:.1f} s; the limit is {FIRST_TOKEN_S} s"
-        raise NotServingError(message)
+        raise NotServingError(f"first token after {found.first_s:.1f} s; the limit is {FIRST_TOKEN_S} s")
     rest = found.seconds - found.first_s
     rate = f", then {(tokens_of(found) - 1) / rest:.1f} tokens/s" if rest > 0 and tokens_of(found) > 1 else ""
     return f"first token after {found.first_s:.2f} s{rate}"
@@ -209,14 +174,11 @@ def latency(session: Session) -> str:
 
 def repeated(session: Session) -> str:
     """Send a long prompt twice, and report how many of its tokens the prefix cache had."""
-    session.skip_unless_it_generates()
+    session.only(*GENERATES)
     body = answers.long_question(session.promise["max_model_len"])
     before = metrics.sums(session.metrics())
     for _ in range(2):
-        fault = answers.fault_of_text(answers.text_of(session.ask(body)))
-        if fault:
-            message = f"{CHAT}: a long prompt: {fault}"
-            raise WrongError(message)
+        wrong_if(answers.fault_of_text(answers.text_of(session.ask(body))), f"{CHAT}: a long prompt")
     session.moved = metrics.growth(before, metrics.sums(session.metrics()))
     queries, hits = (session.moved.get(name) for name in (metrics.QUERIES, metrics.HITS))
     if not queries:
@@ -226,15 +188,11 @@ def repeated(session: Session) -> str:
 
 def speculation(session: Session) -> str:
     """Check that drafted tokens are accepted, in the requests of this run."""
-    if not session.promise["speculative"]:
-        message = "no drafter"
-        raise SkippedError(message)
+    skip_unless(session.promise["speculative"], "no drafter")
     drafted, accepted = (session.moved.get(name) for name in (metrics.DRAFTED, metrics.ACCEPTED))
     if drafted is None or accepted is None:
-        message = "the server reports no drafted tokens"
-        raise SkippedError(message)
+        raise SkippedError("the server reports no drafted tokens")
     if drafted >= FEWEST_DRAFTS and not accepted:
-        message = f"none of {drafted:.0f} drafted tokens was accepted"
-        raise WrongError(message)
+        raise WrongError(f"none of {drafted:.0f} drafted tokens was accepted")
     share = f" ({accepted / drafted:.0%})" if drafted else ""
     return f"{accepted:.0f} of {drafted:.0f} drafted tokens accepted{share}"

@@ -9,7 +9,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from .store import ModelFile, StagedModel, StageError, StoreScan, make_directory, match_owner, replace, write_text
+from ..durable import rename
+from .store import ModelFile, StagedModel, StageError, StoreScan, make_directory, match_owner, write_text
 
 GIT_HASH = re.compile(r"[0-9a-f]{40}")
 
@@ -76,7 +77,7 @@ class HubLayout:
                 self.snapshot.rename(self.scratch)
             for path, place in found.places.items():
                 self._link(self.scratch / path, place)
-            replace(self.scratch, self.snapshot)
+            rename(self.scratch, self.snapshot)
         write_text(self.root / "refs/main", self.model.commit)
 
     def _link(self, link: Path, place: Path) -> None:
@@ -133,7 +134,7 @@ class DirectoryLayout:
         match_owner(link)
         if self.seen.exists() and not self._is_ours():
             self.seen.rename(self._aside())
-        replace(link, self.seen)
+        rename(link, self.seen)
 
     def _aside(self) -> Path:
         names = [self.seen.with_name(f"{self.seen.name}.before-sparkiac{end}") for end in ("", *range(2, 100))]
@@ -150,6 +151,5 @@ def hard_link(place: Path, target: Path) -> None:
     try:
         os.link(place, scratch)
     except OSError as error:
-        message = f"cannot link {target} to {place} ({error.strerror}): move {place} there, or away"
-        raise StageError(message) from None
-    replace(scratch, target)
+        raise StageError(f"cannot link {target} to {place} ({error.strerror}): move {place} there, or away") from None
+    rename(scratch, target)

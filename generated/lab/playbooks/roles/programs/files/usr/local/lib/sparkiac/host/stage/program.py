@@ -7,7 +7,7 @@ stage load --from URL IMAGE             load an image from a host that shares it
 stage record                            record what a generation needs
 stage prune                             remove what only old generations need
 
-Needs only Python 3.11 or newer; its modules are in the same directory. Tokens are read only from files.
+Needs only Python 3.10 or newer; its modules are in the same directory. Tokens are read only from files.
 Exit status: 0 success, 1 failure (one sentence on stderr says why), 2 usage, 3 files are missing or wrong,
 4 the other host does not provide the image.
 """
@@ -50,8 +50,7 @@ def read_token(path: Path | None) -> str:
         message = f"no token in {path}: {error.strerror if isinstance(error, OSError) else 'it is not plain text'}"
         raise StageError(message) from None
     if not token.isprintable() or not token or " " in token:
-        message = f"no token in {path}: it is empty or has more than one word"
-        raise StageError(message)
+        raise StageError(f"no token in {path}: it is empty or has more than one word")
     return token
 
 
@@ -145,8 +144,7 @@ def address(text: str) -> str:
     """Accept an HTTP URL without user name, password and query."""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.query:
-        message = "must be http:// or https://, without user name, password or query"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError("must be http:// or https://, without user name, password or query")
     return text.rstrip("/")
 
 

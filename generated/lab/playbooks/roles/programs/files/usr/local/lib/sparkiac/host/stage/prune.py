@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..contract import validated
+from ..generation import Needs
 from .images import docker, inspect
 from .layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
-from .store import COMMIT, NAME, SHA256, STORES, StagedModel, StageError, locked, write_text
+from .store import COMMIT, NAME, SHA256, StagedModel, StageError, locked, write_text
 
 GENERATIONS = Path("/var/lib/sparkiac/generations")
 CACHES = Path("/var/cache/sparkiac")
 FILES = Path("/var/lib/sparkiac/files")
-NEEDS = {"images": [str], "stores": STORES, "extra_files": [str], "caches": [str]}
 GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
@@ -66,17 +66,15 @@ def records(roots: Roots) -> list[GenerationRecord]:
         try:
             found.append(GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError) as error:
-            message = f"{path} cannot be read ({error}), so its needs are unknown: fix or remove it"
-            raise StageError(message) from None
+            raise StageError(f"{path} cannot be read ({error}), so its needs are unknown: fix or remove it") from None
     return sorted(found, key=lambda record: record.sequence, reverse=True)
 
 
 def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool) -> bool:
     """Record what a generation needs, as the newest record; return whether the record has changed."""
     if not GENERATION.fullmatch(generation):
-        message = f"not a valid generation name: {generation!r}"
-        raise StageError(message)
-    validated("program", "needs", needs, NEEDS)
+        raise StageError(f"not a valid generation name: {generation!r}")
+    validated("program", "needs", needs, Needs)
     former = records(roots)
     newest = max((each.sequence for each in former), default=0)
     images = {name: (inspect(name) or ("", 0))[0] for name in sorted(needs["images"])}
@@ -102,8 +100,7 @@ def divide(
     """Split the records into those to keep, among them the current one and those in `needed`, and the others."""
     ordered = sorted(found, key=lambda each: each.generation != current)
     if not ordered or ordered[0].generation != current:
-        message = f"generation {current} has no record on this host: apply it first; nothing was removed"
-        raise StageError(message)
+        raise StageError(f"generation {current} has no record on this host: apply it first; nothing was removed")
     kept = [each for place, each in enumerate(ordered) if place < keep or each.generation in needed]
     return kept, [each for each in ordered if each not in kept]
 
@@ -139,11 +136,11 @@ def _images(kept: list[GenerationRecord], old: list[GenerationRecord]) -> Iterat
 def _model(store: str, layout: str, name: str, commit: str) -> Iterator[Removable]:
     """Return what to remove for a commit of a model."""
     if not (NAME.fullmatch(name) and ".." not in name and COMMIT.fullmatch(commit) and Path(store).is_absolute()):
-        message = f"a record contains an invalid model: {store} {name}@{commit}"
-        raise StageError(message)
+        raise StageError(f"a record contains an invalid model: {store} {name}@{commit}")
     model = StagedModel(Path(store), name, commit, layout, gated=False, files=())
     place = layout_of(model)
-    paths = hub_paths(place) if isinstance(place, HubLayout) else directory_paths(place)
+    own = [place.whole] if isinstance(place, DirectoryLayout) and place.whole.is_dir() else []
+    paths = hub_paths(place) if isinstance(place, HubLayout) else own
     if paths:
         yield Removable("model", f"{model.id} in {store}", sum(map(size_of, paths)), tuple(paths), model)
 
@@ -173,11 +170,6 @@ def blobs_of(snapshot: Path) -> set[str]:
     """Return the names of the blobs that a snapshot links to; other links are ignored."""
     names = {path.readlink().name for path in snapshot.rglob("*") if path.is_symlink()}
     return {name for name in names if SHA256.fullmatch(name) or GIT_HASH.fullmatch(name)}
-
-
-def directory_paths(place: DirectoryLayout) -> list[Path]:
-    """Return the directory of a commit; directories of the user are never removed."""
-    return [place.whole] if place.whole.is_dir() else []
 
 
 def size_of(path: Path) -> int:

@@ -6,13 +6,13 @@ import contextlib
 import hmac
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
+from ..local import notify
 from ..network.peers import PeerHandler, PeerServer
 from .layouts import layout_of
 from .store import CHUNK_BYTES, HashCache, StagedModel, StageError
@@ -126,13 +126,4 @@ def listening(place: str, handler: type[Handler]) -> PeerServer:
     try:
         return PeerServer(address.strip("[]"), int(port), handler)
     except (OSError, ValueError) as error:
-        message = f"cannot share at {place}: {error}"
-        raise StageError(message) from None
-
-
-def notify(message: str) -> None:
-    """Send a message to systemd if there is a notification socket."""
-    if address := os.environ.get("NOTIFY_SOCKET"):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-            channel.connect("\0" + address[1:] if address.startswith("@") else address)
-            channel.send(message.encode())
+        raise StageError(f"cannot share at {place}: {error}") from None

@@ -15,7 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from .. import durable
 from ..contract import ContractError, validated
+from ..generation import ModelManifest, StagedStore
 
 MANIFESTS = Path("/etc/sparkiac")
 GIB = 1 << 30
@@ -24,8 +26,6 @@ AT_ONCE = 4
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LAYOUTS = ("hub", "directory")
-STORES = [{"path": str, "models": [{"model": str, "commit": str, "layout": str, "manifest": str}]}]
-MANIFEST = {"model": str, "commit": str, "gated": bool, "files": {str: {"sha256": str, "size_bytes": int}}}
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -79,32 +79,29 @@ def read_models(stores: str, read: Callable[[str], str]) -> list[StagedModel]:
     try:
         return [
             read_model(Path(store["path"]), entry, json.loads(read(entry["manifest"])))
-            for store in validated("program", "stores", json.loads(stores), STORES)
+            for store in validated("program", "stores", json.loads(stores), list[StagedStore])
             for entry in store["models"]
         ]
     except ContractError:
         raise
     except (OSError, ValueError) as error:
-        message = f"cannot read the list of models or a manifest: {type(error).__name__}: {error}"
-        raise StageError(message) from None
+        raise StageError(f"cannot read the list of models or a manifest: {type(error).__name__}: {error}") from None
 
 
 def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> StagedModel:
     """Combine an entry of a store with the manifest of the model; reject names with `..` and other invalid values."""
-    validated("program", entry["manifest"], manifest, MANIFEST)
+    validated("program", entry["manifest"], manifest, ModelManifest)
     files = tuple(ModelFile(path, each["size_bytes"], each["sha256"]) for path, each in manifest["files"].items())
     model = StagedModel(store, entry["model"], entry["commit"], entry["layout"], manifest["gated"], files)
     same = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS
     good = NAME.fullmatch(model.name) and COMMIT.fullmatch(model.commit) and ".." not in model.name
     if not (same and good and files and store.is_absolute()):
-        message = f"{entry['manifest']} is not the manifest of {model.id} or lists no files"
-        raise ValueError(message)
+        raise ValueError(f"{entry['manifest']} is not the manifest of {model.id} or lists no files")
     for file in files:
         parts = PurePosixPath(file.path).parts
         odd = file.path.startswith("/") or "\0" in file.path or {"..", "."} & set(file.path.split("/"))
         if not parts or odd or not SHA256.fullmatch(file.sha256) or not 0 <= file.size_bytes < 1 << 60:
-            message = f"{entry['manifest']}: invalid file entry: {file}"
-            raise ValueError(message)
+            raise ValueError(f"{entry['manifest']}: invalid file entry: {file}")
     return model
 
 
@@ -176,8 +173,7 @@ def open_own(path: Path, flags: int) -> int:
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             return descriptor
         os.close(descriptor)
-    message = f"{path} is not a regular file or has other links: check who created it, and remove it"
-    raise StageError(message)
+    raise StageError(f"{path} is not a regular file or has other links: check who created it, and remove it")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -190,17 +186,7 @@ def write_text(path: Path, text: str) -> None:
         file.flush()
         sync(file.fileno())
     match_owner(scratch)
-    replace(scratch, path)
-
-
-def replace(source: Path, target: Path) -> None:
-    """Rename a file over the target and sync the directory, so that the rename survives a power failure."""
-    source.replace(target)
-    descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    durable.rename(scratch, path)
 
 
 def sync(descriptor: int) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..local import LocalHost
-from ..preflight import kernel
+from ..preflight import machine as preflight_machine
 from ..preflight.host import parse_meminfo
 
 MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
@@ -28,7 +28,7 @@ def facts(machine: LocalHost) -> dict[str, Any]:
         "driver": loaded,
         "driver_fault": fault,
         "gpu": state,
-        "kernel": line(machine, kernel.RELEASE),
+        "kernel": line(machine, preflight_machine.RELEASE),
         "unpinnable": unpinnable(machine),
         "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
         "memory": memory(machine),
@@ -75,7 +75,7 @@ def memory(machine: LocalHost) -> dict[str, int] | None:
 def unpinnable(machine: LocalHost) -> str | None:
     """Return how much memory cannot be pinned; None without a sign of it."""
     try:
-        return kernel.unpinnable(machine)
+        return preflight_machine.unpinnable(machine)
     except (OSError, ValueError):
         return None
 
@@ -88,8 +88,4 @@ def uptime(machine: LocalHost) -> int | None:
 
 def line(machine: LocalHost, name: str) -> str | None:
     """Return the first line of a file; None if it is empty or cannot be read."""
-    try:
-        lines = machine.read(name).splitlines()
-    except (OSError, ValueError):
-        return None
-    return lines[0].strip() or None if lines else None
+    return next(iter(machine.lines(name)), "").strip() or None

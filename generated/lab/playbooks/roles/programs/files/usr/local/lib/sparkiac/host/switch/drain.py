@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import time
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from .. import local as units_host
+from .. import series
 from ..local import LocalHost
 
 TABLE = "inet sparkiac_drain"
@@ -26,11 +26,6 @@ POLL_S = 0.5
 METRICS_TIMEOUT_S = 2
 CHUNK_BYTES = 1 << 16
 OK = 200
-RUNNING = re.compile(
-    r"^(?:vllm:num_requests_(?:running|waiting)|sglang:num_(?:running|queue)_reqs"
-    r"|llamacpp:requests_(?:processing|deferred))(?:\{.*\})? +([0-9.eE+-]+)",
-    re.MULTILINE,
-)
 SYN = "tcp flags & (fin | syn | rst | ack) == syn"
 REFUSED = "reject with tcp reset"
 SETS = {
@@ -148,9 +143,9 @@ def place_of(unit: dict[str, Any]) -> tuple[str, int] | None:
 
 def running_of(machine: LocalHost, unit: dict[str, Any]) -> int:
     """Return how many requests a unit runs and queues; for an engine without metrics, its open connections."""
-    text = metrics(machine, unit["promise"]) if unit["promise"] else ""
-    found = RUNNING.findall(text)
-    return round(sum(map(float, found))) if found else connections(machine, unit)
+    found = series.values(metrics(machine, unit["promise"]) if unit["promise"] else "")
+    counts = [sum(found[name]) for name in (*series.RUNNING, *series.WAITING) if name in found]
+    return round(sum(counts)) if counts else connections(machine, unit)
 
 
 def metrics(machine: LocalHost, promise: dict[str, Any]) -> str:
@@ -197,7 +192,7 @@ def sockets(machine: LocalHost, port: int) -> int:
     local = [
         fields[1]
         for name in ("tcp", "tcp6")
-        for line in lines_of(machine, f"/proc/net/{name}")
+        for line in machine.lines(f"/proc/net/{name}")
         if (fields := line.split())[3:4] == [ESTABLISHED]
     ]
     return sum(int(address.rpartition(":")[2], 16) == port for address in local)
@@ -207,16 +202,8 @@ def forwarded(machine: LocalHost, address: str, port: int) -> int:
     """Return the established connections to a port that the kernel tracks, also those that Docker forwards."""
     anywhere = ip_address(address).is_unspecified
     found = 0
-    for line in lines_of(machine, "/proc/net/nf_conntrack"):
+    for line in machine.lines("/proc/net/nf_conntrack"):
         words = dict(word.split("=", 1) for word in reversed(line.split()) if "=" in word)  # the first of each counts
         to_unit = words.get("dport") == str(port) and (anywhere or ip_address(words["dst"]) == ip_address(address))
         found += " ESTABLISHED " in line and to_unit
     return found
-
-
-def lines_of(machine: LocalHost, name: str) -> list[str]:
-    """Return the lines of a file of the kernel; none if it does not exist."""
-    try:
-        return machine.read(name).splitlines()
-    except OSError:
-        return []

@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import local
-from ..contract import validated
 from ..local import LocalHost
 
 LEASE = "/run/sparkiac/lease.json"
@@ -26,15 +25,23 @@ LOCK = "/run/sparkiac/lease.lock"
 REQUEST = "/run/sparkiac/request.json"
 SWITCH = "sparkiac-switch.service"
 RENEWED_FOR_S = 180
-SESSION = {"pid": int, "started": int}
-SHAPE = {"run": str, "owner": str, "taken": float, "renewed": float, "session": (SESSION, None)}
-"""The owner is "ada@desk, pid 4711 [MACHINE/4711-START]". Former versions show it whole; they record an SSH session."""
-CONTROLLER = {"owner": str, "running": [str], "take_over": bool}
+CONTROLLER = {"owner": str, "running": list[str], "take_over": bool}
 """Who asks: its name as the owner of leases, the processes of its machine (PID-START), and whether it takes over the
 leases of other users' processes that have ended."""
 UNKNOWN = {"owner": "", "running": [], "take_over": False}
 MINUTE_S = 60
 POLL_S = 0.5
+
+
+class SshSession(NamedTuple):
+    """The process that held a lease of a former version."""
+
+    pid: int
+    started: int
+
+
+SHAPE = {"run": str, "owner": str, "taken": float, "renewed": float, "session": SshSession | None}
+"""The owner is "ada@desk, pid 4711 [MACHINE/4711-START]". Former versions show it whole; they record an SSH session."""
 
 
 class LeaseHeldError(RuntimeError):
@@ -66,8 +73,7 @@ def renew(machine: LocalHost, run: str) -> dict[str, Any]:
     with locked(machine):
         lease = read(machine)
         if lease is None or lease["run"] != run:
-            message = f"the run {run} does not hold the lease of this host"
-            raise LeaseHeldError(message)
+            raise LeaseHeldError(f"the run {run} does not hold the lease of this host")
         write(machine, {**lease, "renewed": uptime()})
     return {"renewed": True}
 
@@ -109,10 +115,7 @@ def locked(machine: LocalHost) -> Iterator[None]:
 
 def read(machine: LocalHost) -> dict[str, Any] | None:
     """Return the lease file; None if there is none or another version wrote it."""
-    try:
-        return dict(validated("program", LEASE, json.loads(machine.read(LEASE)), SHAPE))
-    except (OSError, ValueError):
-        return None
+    return local.read_record(machine, LEASE, SHAPE)
 
 
 def write(machine: LocalHost, lease: dict[str, Any]) -> None:

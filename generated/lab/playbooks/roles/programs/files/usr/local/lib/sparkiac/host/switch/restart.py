@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .. import local
-from ..local import LocalHost, unit_file
-from . import actions, drain, report, turns
+from ..local import LocalHost, say, unit_file
+from . import actions, drain, report, store
 from .actions import UnitAction
 
 
@@ -17,14 +16,15 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str
     Return the actions and the report of the unit that failed.
     """
     steps = {step.unit: step for step in actions.steps(machine, plan, turn, tree={})}
-    wanted = turns.running(plan, turn)
+    wanted = store.running_in(plan, turn)
     for unit in wanted:
         name = unit["name"]
         if name in also and (name not in steps or steps[name].action in ("enable", "wait")):
             steps[name] = UnitAction(name, "restart", "the group restarts")
-    for unit in turns.resting(plan, turn):
+    for unit in store.resting_in(plan, turn):
         if unit["name"] in steps:
-            rest(machine, unit, steps[unit["name"]])
+            say(steps[unit["name"]].line())
+            leave(machine, unit, "disable", "--now")
     todo = [unit for unit in wanted if unit["name"] in steps]
     for unit in todo:
         machine.run("systemctl", "enable", unit_file(unit["name"]))
@@ -39,12 +39,6 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str
     return {"done": [step._asdict() for step in steps.values()], "failed": reports}
 
 
-def rest(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> None:
-    """Stop a unit of another turn when its running requests have ended, and disable its start at boot."""
-    say(step)
-    leave(machine, unit, "disable", "--now")
-
-
 def leave(machine: LocalHost, unit: dict[str, Any], *words: str) -> None:
     """Run systemctl with `words` to stop a unit, when its running requests have ended or after `drain_s`."""
     if unit["drain_s"]:
@@ -54,17 +48,12 @@ def leave(machine: LocalHost, unit: dict[str, Any], *words: str) -> None:
         drain.undrain(machine, [unit])
 
 
-def say(step: UnitAction) -> None:
-    """Write an action to the journal."""
-    print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
-
-
 def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[str]:
     """Execute one action and wait for its end; return a report if the unit is not ready."""
     if step.action == "enable":
         return []
     since = report.position(machine)
-    say(step)
+    say(step.line())
     if step.action == "restart" and unit["drain_s"]:
         leave(machine, unit, "stop")
     if step.action != "wait":

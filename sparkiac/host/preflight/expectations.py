@@ -1,14 +1,11 @@
-"""The format of each file that programs on a host read. Rendering writes every field, including empty ones.
-
-The programs reject files with unknown or missing keys.
-"""
+"""What preflight expects of a host, and what load_memory changes. sparkiac fills these records, every field of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sparkiac.plan.contract_units import NodeWeights, StagedStore, Sysctl, UnpinnableMemory
+from ..generation import Sysctl
 
 
 class ExpectedGpu(NamedTuple):
@@ -123,6 +120,16 @@ class GroupPorts(NamedTuple):
     """Addresses of the other nodes, from which connections are accepted."""
 
 
+class NodeWeights(NamedTuple):
+    """A model whose files preflight compares with its manifest before a node of a group starts."""
+
+    path: str
+    """Directory with the files."""
+    commit: str
+    manifest: str
+    """Path of the manifest below /etc/sparkiac."""
+
+
 class UnitExpectation(NamedTuple):
     """What preflight checks just before a unit starts."""
 
@@ -146,6 +153,15 @@ class ExpectedLink(NamedTuple):
     """IP address with prefix length."""
     mtu: int | None
     speed_gbit: float | None
+
+
+class UnpinnableMemory(NamedTuple):
+    """What preflight reports if the kernel has memory in which nothing can be pinned."""
+
+    rdma_units: tuple[str, ...]
+    """Units that register memory for RDMA. If there is one, the check of the host fails; otherwise it only warns."""
+    hint: str
+    code: str
 
 
 class Expectations(NamedTuple):
@@ -175,108 +191,19 @@ class Expectations(NamedTuple):
     units: Mapping[str, UnitExpectation]
 
 
-class Promise(NamedTuple):
-    """What clients can expect of a unit's API. The probe (probe.py) checks it step by step."""
+class LoadGuard(NamedTuple):
+    """Changes to the host during the load of a unit: etc/sparkiac/NAME/load-memory.json."""
 
-    unit: str
-    """Name of its systemd unit, without suffix."""
-    kind: str
-    """`chat`, `generate` (chat if the model has a chat template, otherwise text completion), `embedding`, `pooling`
-    (classification or reward), `transcription`, `speech`, `service` (HTTP only), or `worker` (a node of a group
-    that serves no HTTP)."""
-    url: str | None
-    """http://address:port, as clients use it; None for a worker."""
-    health: str | None
-    """HTTP path that returns 200 when the unit is healthy."""
-    models: tuple[str, ...]
-    """Names that it must serve."""
-    api_key: str | None
-    """Secret with its own API key, not with one of its dependencies."""
-    clients: tuple[str, ...]
-    """Kinds of clients that it must serve: `tools`."""
-    reasoning: bool
-    """Whether a parser separates the reasoning from the content."""
-    structured: bool
-    """Whether an answer can be restricted to a JSON schema."""
-    vision: bool
-    """Whether it accepts images."""
-    max_model_len: int | None
-    """Tokens that /v1/models must report; None if they are not checked."""
-    dimensions: int | None
-    """Length that an embedding must have; None if it is not checked."""
-    speculative: bool
-    """Whether it drafts tokens."""
-    metrics: str | None
-    """HTTP path of metrics with the token counters and the queue; None if it has none."""
-    answer_s: int
-    """Maximum time of the first answers together, in seconds."""
+    drop_every_s: float | None
+    """Seconds between two drops of the page cache; None drops it only once, before the start."""
+    drop_for_s: int
+    """Seconds after which the drops end even if the unit is not ready."""
+    read_ahead_kib: int | None
+    """Read-ahead of the disk that contains `store`; None does not change it."""
+    read_ahead_for_s: int
+    """Seconds after which the read-ahead is restored even if the unit is not ready."""
     store: str | None
-    """address:port of the leader of its group to which every worker keeps a connection: the rendezvous store, or the
-    head of Ray; None for a single host and for groups that the leader connects."""
-    workers: int
-    """Nodes of its group besides the leader, which must be connected to it; 0 for a single host."""
-
-
-class GenerationUnit(NamedTuple):
-    """A unit, the inputs whose change requires a restart, and how it is stopped and checked."""
-
-    name: str
-    files: tuple[str, ...]
-    """Generated files; a changed file requires a restart."""
-    secrets: tuple[str, ...]
-    memory_bytes: int | None
-    listen: str | None
-    """address:port"""
-    group: bool
-    """Whether it is a node of a group, whose other nodes run on other hosts."""
-    ready_timeout_s: int
-    """Maximum time from start to the first answer."""
-    drain_s: int
-    """Maximum time for running requests to end before the unit is stopped."""
-    turns: tuple[str, ...]
-    """Turns in which it runs; empty if it always runs."""
-    promise: Promise | None
-    """None for a unit that listens on no port of its own and is not a worker of a group."""
-
-
-class ChangeGroup(NamedTuple):
-    """Hosts that change together because they run groups together."""
-
-    members: tuple[str, ...]
-    """Names of the hosts, sorted."""
-    coordinator: str
-    """Host that collects the votes of the others."""
-    address: str
-    """Its address: on a link that all members share, if there is one."""
-    port: int
-    """Its port for the votes."""
-    peers: tuple[str, ...]
-    """Addresses of the other members, from which it accepts votes; empty if one is a name."""
-
-
-class Needs(NamedTuple):
-    """What a generation needs besides its files; pruning does not remove it while the generation is kept."""
-
-    images: tuple[str, ...]
-    """Names with digests, or IDs of images that are copied from another host."""
-    stores: tuple[StagedStore, ...]
-    extra_files: tuple[str, ...]
-    """Paths below /var/lib/sparkiac/files."""
-    caches: tuple[str, ...]
-    """Directories of compile caches."""
-
-
-class Generation(NamedTuple):
-    """Everything about a generation that is not in its files: etc/sparkiac/generation.json, read by `switch`."""
-
-    host: str
-    memory_bytes: int | None
-    """Memory that all units together may use."""
-    turns: tuple[str, ...]
-    """Turns of the host; the first one is current after the first apply. Empty if none of its units takes turns."""
-    units: tuple[GenerationUnit, ...]
-    """Units in start order."""
+    """The model store."""
     sysctls: tuple[Sysctl, ...]
-    group: ChangeGroup | None
-    """Hosts that change together with this one; None if it changes alone."""
-    needs: Needs
+    for_s: int
+    """Seconds after which everything is undone even if nothing else does so."""

@@ -1,11 +1,10 @@
-"""The format of the files that the timers on a host read: the fleet timer, and the timer of the metrics."""
+"""The file that the fleet timer reads. sparkiac fills these records and writes every field."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from sparkiac.plan.contract import Promise
+from ..generation import Promise
 
 
 class FleetEndpoint(NamedTuple):
@@ -74,17 +73,3 @@ class FleetCheck(NamedTuple):
     channels: FleetChannels
     heartbeat: str | None
     """Secret with the URL of a dead man's switch, which is requested after each check."""
-
-
-class MeasuredUnit(NamedTuple):
-    """A unit of a host whose state is a metric."""
-
-    unit: str
-    deployment: str | None
-    """Name of the deployment; None for a service."""
-
-
-class HostMetrics(NamedTuple):
-    """What `host_metrics` measures on a host: etc/sparkiac/metrics.json."""
-
-    units: tuple[MeasuredUnit, ...]

@@ -1,4 +1,4 @@
-"""When each unit was started last, and why: what systemd wrote to the journal since the boot."""
+"""What the journal says of each unit: its last start with the cause, and the last wrong answer of its server."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = 
 CAUSES = {"watchdog": WATCHDOG, "oom-kill": OUT_OF_MEMORY}
 """Result of a unit → cause; other results are crashes, except `timeout`, which has two causes."""
 DETAIL_LINES = 200
+ALERTS = 200
+ALERTS_S = 5
+"""An engine that logs every request can fill the journal of a day."""
+ALERT = re.compile(r"supervise: \w+ sparkiac-alert: (.*)")
+"""What `supervise` logs if the probe finds a wrong answer."""
 
 
 class Message(NamedTuple):
@@ -107,3 +112,32 @@ def detail(machine: LocalHost, name: str, since_s: float, until_s: float) -> str
     done = machine.run("timeout", "10", *argv, f"--until=@{int(until_s) + 1}", f"--unit={name}{SUFFIX}")
     said = [found[1] for line in done.output.splitlines() if (found := LAST.match(line))]
     return said[-1] if said else None
+
+
+def wrong(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:
+    """Return unit → its last wrong answer and how long ago that was."""
+    if not names:
+        return {}
+    argv = ("timeout", str(ALERTS_S), "journalctl", "--no-pager", "--output=json", "--since=-1day")
+    filters = (
+        "--output-fields=MESSAGE,_SYSTEMD_UNIT",
+        "--grep=^supervise: .*sparkiac-alert:",
+        f"--lines={ALERTS}",
+    )
+    try:
+        done = machine.run(*argv, *filters, *[f"--unit={name}.service" for name in names])
+    except OSError:
+        return {}
+    alerts = [found for line in done.output.splitlines() if (found := alert(line))]
+    return {unit: {"ago_s": max(0, int(time.time() - at_s)), "fault": fault} for at_s, unit, fault in sorted(alerts)}
+
+
+def alert(line: str) -> tuple[float, str, str] | None:
+    """Return time, unit and fault from a line of JSON; None if it is something else."""
+    try:
+        found = json.loads(line)
+        said = ALERT.match(found["MESSAGE"])
+        at_s, unit = int(found["__REALTIME_TIMESTAMP"]) / US, str(found["_SYSTEMD_UNIT"]).rpartition(".")[0]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return (at_s, unit, said[1]) if said else None
