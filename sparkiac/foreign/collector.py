@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +27,7 @@ class ImportedValue(NamedTuple):
     """The path in the inventory."""
 
 
-class Collector:
+class Collector(ABC):
     """The inventory values, their sources and the notes of one launch."""
 
     def __init__(self, launch: Launch, notes: tuple[Note, ...] = ()) -> None:
@@ -91,13 +92,13 @@ class Collector:
             else:
                 self.put(("env", name), plain, each.line, what)
 
+    @abstractmethod
     def is_read(self, variable: EnvVariable) -> bool:
         """Read a variable that sets something else than the environment; return False for all others."""
-        raise NotImplementedError
 
+    @abstractmethod
     def secret(self, variable: EnvVariable) -> None:
         """Note a variable with a secret."""
-        raise NotImplementedError
 
     def ports(self, container_port: int, *, port_in_command: bool) -> None:
         """Read the address and port of the server. `port_in_command`: the command sets the server's port."""

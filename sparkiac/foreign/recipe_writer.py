@@ -95,9 +95,12 @@ def _names_of(container: Container) -> dict[str, str]:
     """Return option → default of a recipe, for the values that users often change."""
     engine = engines.named(container.server.engine)
     context = engine.context or engine.of_vllm.get("max_model_len")
-    options = {"port": engine.port, "host": engine.host, "gpu_memory_utilization": engine.memory_share}
-    named = {engine.flag(option): name for name, option in (options | {"max_model_len": context}).items() if option}
-    return named | {engine.flag(option): name for option, name in engine.parallel.items()}
+    names = {engine.port: "port", engine.host: "host", **engine.parallel}
+    if engine.memory_share:
+        names[engine.memory_share] = "gpu_memory_utilization"
+    if context:
+        names[context] = "max_model_len"
+    return {engine.flag(option): name for option, name in names.items()}
 
 
 def _rows(
@@ -108,7 +111,7 @@ def _rows(
     at = 0
     while at < len(words):
         word, following = words[at], words[at + 1 : at + 2]
-        name = names.get(word)
+        name = names.get(word.replace("_", "-"))
         text = _braces(escape.shell_word(word), doubled=doubled)
         at += 1
         if name is not None and following and _PLAIN.fullmatch(following[0]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sparkiac.foreign import FORMATS
+from sparkiac.foreign import IMPORTED
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -193,4 +193,4 @@ def test_a_recipe_says_everything_of_one_server(one: Path, cli: Cli) -> None:
 
 def test_the_page_names_every_format() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "import.md").read_text(), re.MULTILINE)
-    assert sorted(rows) == sorted(FORMATS)
+    assert sorted(rows) == sorted(IMPORTED)

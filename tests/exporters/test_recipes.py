@@ -50,6 +50,13 @@ def test_the_command_listens_where_clients_reach_it_and_can_be_changed_by_its_de
     }
 
 
+@pytest.mark.parametrize("engine", ["sglang", "tensorrt-llm"])
+@pytest.mark.parametrize("option", ["tp_size", "tensor_parallel_size"])
+def test_the_size_of_any_engine_is_a_default(engine: str, option: str) -> None:
+    text = deployment(f"set: {{{option}: 2}}", "image: example.org/server:1").replace("single-spark", engine)
+    assert yaml.safe_load(exported("sparkrun", text).text)["defaults"]["tensor_parallel"] == 2
+
+
 @pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
 def test_a_group_is_left_to_its_launcher(kind: str) -> None:
     found = exported(kind, PAIR, "big")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.foreign import assemble, naming, yamlwrite
+from sparkiac.foreign import assemble, draft, yamlwrite
 from sparkiac.foreign.launch import Launch, Note, grouped
 from tests.importers.texts import imported, loaded
 
@@ -116,7 +116,7 @@ def test_a_comment_is_one_and_says_nothing_else() -> None:
     ],
 )
 def test_names_are_what_units_can_be_called(text: str, name: str) -> None:
-    assert naming.slug(text) == name
+    assert draft.slug(text) == name
 
 
 def test_twins_get_numbers() -> None:

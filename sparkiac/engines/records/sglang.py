@@ -181,7 +181,10 @@ ENGINE: Final = Engine(
         "max_num_seqs": "max_running_requests",
         "max_num_batched_tokens": "chunked_prefill_size",
     },
-    parallel={"tp_size": "tensor_parallel", "pp_size": "pipeline_parallel"},
+    parallel={
+        **dict.fromkeys(("tp_size", "tensor_parallel_size"), "tensor_parallel"),
+        **dict.fromkeys(("pp_size", "pipeline_parallel_size"), "pipeline_parallel"),
+    },
     elsewhere=_ELSEWHERE,
     spellings=_SPELLINGS,
     health="/health",

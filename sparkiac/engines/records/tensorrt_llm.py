@@ -51,7 +51,10 @@ ENGINE: Final = Engine(
     words=("trtllm-serve",),
     start=start,
     released=True,
-    parallel={"tp_size": "tensor_parallel", "pp_size": "pipeline_parallel"},
+    parallel={
+        **dict.fromkeys(("tp_size", "tensor_parallel_size"), "tensor_parallel"),
+        **dict.fromkeys(("pp_size", "pipeline_parallel_size"), "pipeline_parallel"),
+    },
     elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
     spellings="--extra_llm_api_options=extra_llm_api_options",
     health="/health",
