@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import INVENTORY, known, planned
+from sparkiac.commands.inputs import INVENTORY, Exit, known, planned
 from sparkiac.report.characters import escaped_line
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, hashes, known, printable, read, refuse, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, Exit, hashes, known, printable, read, refuse, show
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 
@@ -117,8 +116,8 @@ def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
 
 def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:
     """Print a warning if the files cannot be applied, what they do not cover, and sources that are left over."""
-    from sparkiac.commands.recipes import left_over
-    from sparkiac.formats.findings import wants_colour
+    from sparkiac.commands.inputs import wants_colour
+    from sparkiac.commands.recipes import fetching
 
     text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory.name), result=_RESULTS[target])
     if text:
@@ -126,7 +125,7 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
-    left_over.print_left_over(inventory)
+    fetching.print_left_over(inventory)
 
 
 def _as_json(changes: Changes, target: Path) -> dict[str, object]:

@@ -10,7 +10,7 @@ from sparkiac.catalog import library
 from sparkiac.catalog.library import SHIPPED, RecipeText
 from sparkiac.commands.init import candidates
 from sparkiac.commands.init.repository import FleetHost
-from sparkiac.commands.recipes.own import OwnRecipes
+from sparkiac.commands.recipes.writing import OwnRecipes
 from sparkiac.memory.values import GIB
 from sparkiac.upstream.machine import Machine
 from tests.commands.test_own_recipes import RECIPE as OWN

@@ -11,7 +11,7 @@ import click
 from sparkiac.catalog.library import Library
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known
-from sparkiac.commands.recipes import choice, filling
+from sparkiac.commands.recipes import filling
 from sparkiac.importers import naming
 from sparkiac.plan import Plan
 from sparkiac.resolve.catalogued import Catalogued
@@ -44,7 +44,7 @@ class Entries(NamedTuple):
 
 def entries(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> Entries:
     """Return the deployment, whose name is not `taken`, and the build of its image. Raises click.UsageError."""
-    chosen = choice.deployable(wanted.recipe, library=wanted.library)
+    chosen = filling.deployable(wanted.recipe, library=wanted.library)
     _check_hosts(wanted, chosen, plan)
     model = _model(wanted.model, chosen)
     recipe, _, variant = chosen.name.partition("#")
@@ -55,7 +55,7 @@ def entries(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> Entrie
     port = _port(wanted, chosen.values.get("port"), plan)
     values |= {"port": port} if port else {}
     fills = [filling.option(text) for text in wanted.fills]
-    filled = filling.filled(chosen.name, choice.left_open(chosen, wanted.builds), fills)
+    filled = filling.filled(chosen.name, filling.left_open(chosen, wanted.builds), fills)
     filling.refuse_unused(fills)
     return Entries(_name(wanted.name, model or recipe, taken), values | filled.deployment, filled.builds)
 

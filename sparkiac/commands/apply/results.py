@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.apply import looks
-from sparkiac.commands.apply.progress import ApplyProgress
 from sparkiac.commands.apply.results import Results
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
+from sparkiac.commands.live import ApplyProgress
+from sparkiac.fleet import looks
+from sparkiac.fleet.looks import FleetLook
 from sparkiac.upstream import playbook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sparkiac.commands.apply.looks import FleetLook
     from sparkiac.commands.apply.options import AnsibleOptions
     from sparkiac.commands.apply.tree import GeneratedFleet
     from sparkiac.upstream.playbook import Event

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.text import Text
 
-from sparkiac.commands.apply import page, run
+from sparkiac.commands import terminal
+from sparkiac.commands.apply import run
 from sparkiac.commands.apply.run import Applied
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import print_json
-from sparkiac.formats import terminal
-from sparkiac.formats.terminal import counted
+from sparkiac.commands.inputs import Exit, print_json
+from sparkiac.fleet.looks import FleetLook
 from sparkiac.upstream.playbook import MissingProgramError
+from sparkiac.words import apply as words
+from sparkiac.words.page import counted, duration, names, styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sparkiac.commands.apply.looks import FleetLook
     from sparkiac.commands.apply.options import AnsibleOptions
     from sparkiac.commands.apply.tree import GeneratedFleet
 
@@ -78,9 +77,9 @@ class ApplySession:
         look = run.look(self._fleet, self._options, self._log)
         if isinstance(look, Applied):
             return self._report(look)
-        self._data |= page.data(look)
+        self._data |= words.data(look)
         if self._text:
-            terminal.show(page.page(look, width=terminal.width()))
+            terminal.show(words.page(look, terminal.width()))
         if code := self._prevented(look):
             return code
         if not look.work and look.faulty:
@@ -128,10 +127,10 @@ class ApplySession:
         self._data["applied"] = result if applied.outcomes else None
         self._data["reasons"] = applied.reasons
         for reason in applied.reasons if self._text else ():
-            terminal.show([Text(), Text(reason, style="red")])
+            terminal.show(["", styled(reason, "red")])
         if applied.code is Exit.OK:
             text = ("Checked {}" if self._options.check else done).format(counted(len(applied.outcomes), "host"))
-            self._echo(f"{text} in {page.duration(applied.seconds)}.")
+            self._echo(f"{text} in {duration(applied.seconds)}.")
         return applied.code
 
     def _echo(self, text: str) -> None:
@@ -141,7 +140,7 @@ class ApplySession:
 
 def _named(hosts: list[str]) -> str:
     """Return the names of a few hosts, or the number of many."""
-    return page.names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
+    return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
 def in_session(

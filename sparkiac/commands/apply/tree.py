@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import WRITE_EXITS, hashes, printable, read, refuse, show
+from sparkiac.commands.inputs import WRITE_EXITS, Exit, hashes, printable, read, refuse, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

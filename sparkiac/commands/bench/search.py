@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known
+from sparkiac.commands.inputs import Exit, known
 
 if TYPE_CHECKING:
     from sparkiac.bench.tuning import Better, OptionChange, Trial
@@ -103,7 +102,7 @@ def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | N
 
 
 def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
-    from sparkiac.commands.bench import files, trials
+    from sparkiac.commands.bench import starts, trials
     from sparkiac.write.patch import diff_of
 
     if not found.edits:
@@ -118,7 +117,7 @@ def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
         click.echo(patch, nl=False)
         return Exit.OK
     try:
-        files.store(output, patch)
+        starts.store(output, patch)
     except OSError as error:
         click.echo(f"{click.format_filename(output)}: {error.strerror}", err=True)
         return Exit.IO

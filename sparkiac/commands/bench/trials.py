@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import click
 
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 
 if TYPE_CHECKING:
     from sparkiac.bench.measuring import BenchJob
@@ -127,7 +127,8 @@ def present(bed: Bed, what: str) -> BenchRecord | Exit:
 def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
     """Measure the deployment as a plan has it, and write the record."""
     from sparkiac.bench import measuring, records
-    from sparkiac.commands.bench import files, measure, progress
+    from sparkiac.commands.bench import measure, starts
+    from sparkiac.commands.live import BenchProgress
 
     click.echo(f"Measuring {what} …", err=True)
     found = measure.planned_target(plan, bed.name)
@@ -135,18 +136,18 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
         return found
     if measure.is_busy(found):
         return Exit.BUSY
-    with progress.BenchProgress(text=True) as shown:
-        result = measuring.measure(found, bed.job, files.now(), shown.on_progress)
-    files.store(_place(bed, result.record, what), records.text(result.record))
+    with BenchProgress(text=True) as shown:
+        result = measuring.measure(found, bed.job, starts.now(), shown.on_progress)
+    starts.store(_place(bed, result.record, what), records.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt
     return result.record
 
 
 def _place(bed: Bed, record: BenchRecord, what: str) -> Path:
-    from sparkiac.commands.bench import files
+    from sparkiac.commands.bench import starts
 
-    path = files.place(bed.inventory, record)
+    path = starts.place(bed.inventory, record)
     return path.with_name(f"{path.stem}-{what.replace(' ', '-')}.json")
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from sparkiac import engines
-from sparkiac.commands.diagnose.context import deployments
-from sparkiac.commands.diagnose.proposal import added_errors, tried, written
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.diagnose.proposal import added_errors, deployments, tried, written
+from sparkiac.commands.inputs import Exit
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, BisectStep, steps
 from sparkiac.report import REMOVE, Edit
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.commands.diagnose.proposal import Context
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
     from sparkiac.plan.container import Container

@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import print_json, read, show
+from sparkiac.commands.inputs import Exit, print_json, read, show
 
 _TWO: Final = "name two inventories, OLD and NEW; or one with --git REV, which takes OLD from a commit"
 
@@ -36,8 +35,9 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
     if len(inventories) != wanted:
         message = "--git REV takes one inventory" if revision is not None else _TWO
         raise click.UsageError(message)
-    from sparkiac.commands.diff import changes, page, side
+    from sparkiac.commands.diff import changes, side
     from sparkiac.report import Report
+    from sparkiac.words import diff as words
 
     new_path = inventories[-1]
     new_files = read(new_path)
@@ -49,7 +49,7 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
         return Exit.BAD_INPUT
     found = changes.between(old, new)
     if output_format == "json":
-        print_json(page.data(found))
+        print_json(words.data(found))
     else:
-        click.echo((page.markdown if output_format == "markdown" else page.text)(found), nl=False)
+        click.echo((words.markdown if output_format == "markdown" else words.text)(found), nl=False)
     return Exit.OK

@@ -4,90 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from sparkiac import engines
-from sparkiac.commands.apply.looks import FleetLook
 from sparkiac.commands.diff import restarts
 from sparkiac.commands.diff.side import Side
 from sparkiac.fleet.query import endpoint
-from sparkiac.plan import Container, HostPlan, Plan, confinement, labels, memory_use
+from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
 from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import gib
+from sparkiac.render import labels
 from sparkiac.report import Finding
+from sparkiac.words.diff import FleetDiff, MemoryChange, MemorySize, PlacedUnit, ValueChange
 
 _KINDS: Final = {"deployments": "deployment", "services": "service", "monitoring": "monitoring"}
 _NOT_PINNED: Final = "not pinned"
 _LEFT: Final = "left free"
-
-
-class PlacedUnit(NamedTuple):
-    """A deployment or service that comes, goes or moves."""
-
-    kind: str
-    name: str
-    before: tuple[str, ...]
-    """Hosts that it ran on; empty if it is new."""
-    after: tuple[str, ...]
-    """Hosts that it will run on; empty if it goes."""
-
-
-class MemorySize(NamedTuple):
-    """A size in words and in bytes."""
-
-    text: str
-    size_bytes: int | None
-    """None if unknown."""
-    exact: bool
-    """Whether all its terms are known; if not, the bytes are a limit: the upper one of what is left free, or else the
-    lower one."""
-
-
-class MemoryChange(NamedTuple):
-    """Memory of one container on a host, before and after; None if it does not exist."""
-
-    host: str
-    turn: str
-    """Turn of the host; empty if it has none."""
-    name: str
-    """Deployment or service, `system and page cache`, or `left free`."""
-    before: MemorySize | None
-    after: MemorySize | None
-
-
-class ValueChange(NamedTuple):
-    """A changed image, model, file or option of a deployment or service, or a changed address of a host."""
-
-    name: str
-    what: str
-    before: str | None
-    after: str | None
-
-
-class FleetDiff(NamedTuple):
-    """Everything that differs."""
-
-    old: str
-    new: str
-    look: FleetLook
-    units: tuple[PlacedUnit, ...]
-    added: tuple[str, ...]
-    """New hosts."""
-    dropped: tuple[str, ...]
-    """Hosts that are in the new inventory neither as hosts nor as retired hosts."""
-    retired: tuple[str, ...]
-    """Hosts that an apply will clean, and that were not to be cleaned before."""
-    addresses: tuple[ValueChange, ...]
-    memory: tuple[MemoryChange, ...]
-    values: tuple[ValueChange, ...]
-    new_findings: tuple[Finding, ...]
-    gone_findings: tuple[Finding, ...]
-
-    @property
-    def any(self) -> bool:
-        """Return whether anything differs."""
-        hosts = self.look.changing or self.added or self.dropped or self.retired or self.addresses
-        return bool(hosts or self.units or self.memory or self.values or self.new_findings or self.gone_findings)
 
 
 def between(old: Side, new: Side) -> FleetDiff:

@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sparkiac.commands.apply import looks, tree
-from sparkiac.commands.apply.looks import FleetLook
+from sparkiac.commands.apply import tree
 from sparkiac.commands.diff.side import Side
+from sparkiac.fleet import looks
+from sparkiac.fleet.looks import FleetLook
 from sparkiac.report.artifact import Artifact
 
 _GENERATION: Final = "etc/sparkiac/generation.json"

@@ -1,22 +1,42 @@
-"""The links that were found, as text: a summary, and the inventory with them."""
+"""The links of hosts: where their cables lead, for `fabric discover` and `init`, and the inventory with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.fleet.fabric.discovery import lasting_address
+import click
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.fabric.reading import RdmaInterface
-    from sparkiac.model.inventory import FabricLink
+from sparkiac.fleet.fabric import discovery, reading
+from sparkiac.fleet.fabric.discovery import FoundLink, lasting_address
+from sparkiac.fleet.fabric.reading import HostPorts, RdmaInterface
+from sparkiac.fleet.query import HostFailure, SshEndpoint
+from sparkiac.model.inventory import FabricLink
 
 _NOTHING: Final = "no link: no port with an RDMA device is up"
 PROPOSED: Final = "proposed: the host has no such address yet"
 """Comment on a link with such an address."""
+
+
+def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
+    """Return the links of each host that was read over SSH; print the other end of each, or that it is unknown."""
+    read = known(reading.read_all(hosts, neighbours=True))
+    for name, host in read.items():
+        if host.ports is None:
+            click.echo(f"{name}: its ports are unknown: {host.unknown.get('ports', 'no reason given')}", err=True)
+    found = discovery.links({name: host for name, host in read.items() if host.ports is not None})
+    for line in summary(found):
+        click.echo(line, err=True)
+    return found
+
+
+def known(read: Mapping[str, HostPorts | HostFailure]) -> dict[str, HostPorts]:
+    """Return the hosts that were read; print why the others were not."""
+    for name, found in read.items():
+        if isinstance(found, HostFailure):
+            click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+    return {name: found for name, found in read.items() if not isinstance(found, HostFailure)}
 
 
 def summary(links: Mapping[str, Sequence[FoundLink]]) -> Iterator[str]:

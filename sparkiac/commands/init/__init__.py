@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import completion, foreign, prompts
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import exit_code, printable, show
+from sparkiac.commands.inputs import Exit, exit_code, printable, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +84,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     """
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository, serving
-    from sparkiac.commands.recipes.own import below
+    from sparkiac.commands.recipes.writing import below
 
     if source is not None and (recipes or models or fills or store is not None):
         raise click.UsageError(_BOTH)
@@ -166,8 +165,8 @@ def _write(
 ) -> int:
     """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
-    from sparkiac.commands.import_ import report
     from sparkiac.commands.init import repository, steps
+    from sparkiac.words import imports
 
     draft = pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode(), recipes=recipes)
     outcome = pipeline.check(draft, None, allow_unlocked=True)
@@ -178,16 +177,16 @@ def _write(
         click.echo("nothing was written", err=True)
         return Exit.BAD_INPUT
     click.echo(steps.text(fleet.name, target, outcome.plan, outcome.report), nl=False)
-    return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
+    return Exit.FINDINGS if imports.lost(entries) else exit_code(outcome)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:
     """Print the report of an import, or the findings if there is an error; `sparkiac lock` resolves the warnings."""
-    from sparkiac.commands.import_ import report
-    from sparkiac.formats.findings import wants_colour
+    from sparkiac.commands.inputs import wants_colour
+    from sparkiac.words import imports
 
     if entries:
         colour = wants_colour(sys.stderr)
-        click.echo(report.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
+        click.echo(imports.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
     elif outcome.report.failed:
         show(outcome.report, "text")

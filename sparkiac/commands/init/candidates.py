@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from rich.text import Text
-
 from sparkiac import pipeline
 from sparkiac.catalog.library import RecipeText
+from sparkiac.commands import terminal
 from sparkiac.commands.init import repository
 from sparkiac.commands.init.repository import FleetHost
-from sparkiac.commands.recipes import choice, data, filling
+from sparkiac.commands.recipes import filling
 from sparkiac.commands.recipes.filling import Filled
-from sparkiac.commands.recipes.own import OwnRecipes
-from sparkiac.commands.recipes.tables import weights
+from sparkiac.commands.recipes.writing import OwnRecipes
 from sparkiac.fleet.fabric.discovery import FoundLink
-from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
 from sparkiac.model.catalog import Measurement
-from sparkiac.plan import Plan, memory_use, verdict
+from sparkiac.plan import Plan, memory_use
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib, span
+from sparkiac.render.labels import verdict
 from sparkiac.resolve import catalogued
 from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.words import entries
+from sparkiac.words.page import grid, stacked
+from sparkiac.words.recipes import weights
 
 _HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
 _FOOT: Final = (
@@ -55,9 +56,9 @@ def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int], own: OwnRecipes
 
 def text(candidates: Sequence[Candidate], hosts: Sequence[FleetHost]) -> str:
     """Return the numbered list."""
-    rows = [(str(number), terminal.stacked(*_lines(each))) for number, each in enumerate(candidates, 1)]
+    rows = [(str(number), stacked(*_lines(each))) for number, each in enumerate(candidates, 1)]
     head = _HEAD.format(hosts=", ".join(host.name for host in hosts))
-    return terminal.drawn([Text(head), terminal.grid(rows), Text(_FOOT)])
+    return terminal.drawn([head, grid(rows), _FOOT])
 
 
 def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
@@ -94,13 +95,13 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, 
 
 def _open(found: Catalogued) -> Filled:
     """Return placeholders for the values that an entry leaves open."""
-    left = choice.left_open(found)
+    left = filling.left_open(found)
     return filling.filled(found.name, left, [(each.key, "") for each in left])
 
 
 def _exceeds(use: HostMemoryUse) -> bool:
     """Return whether it is known that a host has too little memory."""
-    return verdict.of(use).word == "does not fit"
+    return verdict(use).word == "does not fit"
 
 
 def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
@@ -134,11 +135,11 @@ def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
     yield f"{each.found.name}{hosts}"
     yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
-    if left := choice.left_open(each.found):
+    if left := filling.left_open(each.found):
         yield f"requires {', '.join(value.key for value in left)}"
     source, _, _ = str(each.found.entry.sources[0]).partition(": ")
     yield f"source: {source}"
 
 
 def _size(found: Catalogued) -> str:
-    return weights(data.summary(found)) if found.facts.weights else ""
+    return weights(entries.summary(found)) if found.facts.weights else ""

@@ -58,11 +58,11 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
 
 def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:
     """Return the hosts; those that were read have the links that `sparkiac fabric discover` finds."""
-    from sparkiac.commands.fabric import cables, draft
+    from sparkiac.commands.fabric import draft
     from sparkiac.fleet.query import SshEndpoint
 
     read = {SshEndpoint(host.name, host.address, host.user, None): () for host in hosts if host.machine is not None}
-    found = cables.links(read)
+    found = draft.links(read)
     for name, reason in draft.without_address(found).items():
         click.echo(f"{name}: left out: {reason}", err=True)
     return tuple(host._replace(links=draft.with_address(found.get(host.name, ()))) for host in hosts)

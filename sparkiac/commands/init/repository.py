@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__
 from sparkiac.commands.fabric import draft
-from sparkiac.commands.recipes import data
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.memory.values import GIB
 from sparkiac.report import assets
 from sparkiac.upstream import origin
+from sparkiac.words import entries
 from sparkiac.write import scratch
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
 def _copied(host: FleetHost, placements: Sequence[Placement]) -> dict[str, str]:
     """Return the host to copy images from: a build is in no registry, and the first host of its group makes it."""
     for each in placements:
-        if host in each.hosts[1:] and data.build(each.chosen.values.get("image")) is not None:
+        if host in each.hosts[1:] and entries.build(each.chosen.values.get("image")) is not None:
             return {"images_from": each.hosts[0].name}
     return {}
 
@@ -192,7 +192,7 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
     """Fill the template with cookiecutter's functions: no hook runs, and no file in the home directory is used."""
     from cookiecutter.generate import generate_context, generate_files  # type: ignore[import-untyped]
 
-    from sparkiac.formats import inventory_schema
+    from sparkiac.words import inventory_schema
 
     template = assets.directory("templates") / "init"
     values: Mapping[str, str] = {

@@ -10,14 +10,14 @@ import click
 from sparkiac.commands import prompts
 from sparkiac.commands.init import hosts as machines
 from sparkiac.commands.init.repository import Placement
-from sparkiac.commands.recipes import choice, filling
+from sparkiac.commands.recipes import filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sparkiac.commands.init.candidates import Candidate
     from sparkiac.commands.init.repository import FleetHost
-    from sparkiac.commands.recipes.own import OwnRecipes
+    from sparkiac.commands.recipes.writing import OwnRecipes
     from sparkiac.resolve.catalogued import Catalogued
 
 _WHICH: Final = "Recipe for {hosts}: number or name"
@@ -45,7 +45,7 @@ def chosen(hosts: Hosts, given: ServingOptions, own: OwnRecipes) -> tuple[Hosts,
     for found, each in placed:
         needed = "model" not in found.values
         model = _model(left.pop(0) if needed and left else None) if needed else None
-        values = filling.filled(found.name, choice.left_open(found, builds), fills)
+        values = filling.filled(found.name, filling.left_open(found, builds), fills)
         builds |= values.builds.keys()
         placements.append(Placement(found, each, model, values))
     if left:
@@ -64,7 +64,7 @@ def _placed(hosts: Hosts, recipes: Sequence[str], own: OwnRecipes) -> list[tuple
         if not left:
             message = f"--recipe {name}: each host has a recipe already; add --host or --from-host"
             raise click.UsageError(message)
-        found = choice.deployable(name, library=own.library)
+        found = filling.deployable(name, library=own.library)
         left = machines.grouped(left, found.nodes, name)
         placed.append((found, left[: found.nodes]))
         left = left[found.nodes :]
@@ -128,7 +128,7 @@ def _choice(fitting: Sequence[Candidate], hosts: int, own: OwnRecipes) -> Callab
         if text.isdecimal() and not 1 <= int(text) <= len(fitting):
             message = f"{text} is not in the list; enter a number from 1 to {len(fitting)}, or a name"
             raise click.UsageError(message)
-        found = fitting[int(text) - 1].found if text.isdecimal() else choice.deployable(text, library=own.library)
+        found = fitting[int(text) - 1].found if text.isdecimal() else filling.deployable(text, library=own.library)
         if found.nodes > hosts or (hosts > 1 and found.nodes == 1):
             message = f"{found.name} needs {found.nodes} host{'s' if found.nodes > 1 else ''}, not {hosts}"
             raise click.UsageError(message)
