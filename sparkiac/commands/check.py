@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, read, show
+from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, read, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -75,11 +75,9 @@ def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: H
     from sparkiac.words.findings import data_of
 
     if output_format not in _WITH_FIX:
-        message = f"--fix prints a diff, which --format {output_format} cannot contain; use text or json"
-        raise click.UsageError(message)
+        reject(f"--fix prints a diff, which --format {output_format} cannot contain; use text or json")
     if inventory.is_symlink():
-        message = f"{click.format_filename(inventory)} is a symbolic link; pass the path of the file itself to --fix"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(inventory)} is a symbolic link; pass the path of the file itself to --fix")
     files = read(inventory)
     fixed = pipeline.fix(*files, allow_unlocked=allow_unlocked, hidden=hidden)
     if fixed.raw != files[0].raw and not editing.replaced(inventory, files[0].raw, fixed.raw, during="check"):
@@ -123,8 +121,7 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> H
     rules = {code: page.rule for code, page in pages().items()}
     unwaivable = {code for code, rule in rules.items() if profiles.always_shown(rule)}
     if select is not None and profile is not None:
-        message = "--select and --profile exclude each other; remove --profile"
-        raise click.UsageError(message)
+        reject("--select and --profile exclude each other; remove --profile")
     if select is not None:
         hidden = profiles.every_severity(rules.keys() - _codes(select, rules))
     else:
@@ -141,11 +138,9 @@ def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozen
     found = set[str]()
     for word in (part.strip().upper() for part in words.split(",")):
         if not word:
-            message = f"{words!r} is not a list of codes such as ENT001,SPD"
-            raise click.UsageError(message)
+            reject(f"{words!r} is not a list of codes such as ENT001,SPD")
         known("rule", word, [*codes, *sorted({code[:_FAMILY] for code in codes})])
         found |= {code for code in codes if code.startswith(word)}
         if refused := [code for code in sorted(found) if code in without]:
-            message = f"these errors cannot be waived or ignored: {', '.join(refused)}"
-            raise click.UsageError(message)
+            reject(f"these errors cannot be waived or ignored: {', '.join(refused)}")
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import Exit, known
+from sparkiac.commands.inputs import Exit, known, reject
 
 
 @click.command()
@@ -29,8 +29,7 @@ def docs(page: str | None, *, man: bool) -> int:
 
     if man:
         if page is not None:
-            message = "--man prints the manual page; remove PAGE"
-            raise click.UsageError(message)
+            reject("--man prints the manual page; remove PAGE")
         click.echo(_manual(), nl=False)
         return Exit.OK
     pages = {name.removesuffix(".md"): path for name, path in assets.files("docs") if name.endswith(".md")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import printable
+from sparkiac.commands.inputs import printable, reject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,8 +70,7 @@ def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
     deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
     if len(deployments) != 1:
         names = ", ".join(entry.name for _, entry in deployments) or "none"
-        message = f"a recipe starts one server, and the files start {len(deployments)}: {names}"
-        raise click.UsageError(message)
+        reject(f"a recipe starts one server, and the files start {len(deployments)}: {names}")
     return assemble.recipe(*deployments[0])
 
 
@@ -98,8 +97,7 @@ def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
         elif path.is_file():
             yield str(path), _bytes(path), True
         else:
-            message = f"{click.format_filename(path)} does not exist or is not a file"
-            raise click.UsageError(message)
+            reject(f"{click.format_filename(path)} does not exist or is not a file")
 
 
 def _bytes(path: Path) -> bytes:

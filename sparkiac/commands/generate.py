@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, Exit, hashes, known, printable, read, refuse, show
+from sparkiac.commands.inputs import (
+    FORMAT,
+    INVENTORY,
+    WRITE_EXITS,
+    Exit,
+    hashes,
+    known,
+    printable,
+    read,
+    refuse,
+    reject,
+    show,
+)
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 
@@ -95,7 +107,7 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
     try:
         return pipeline.render_kubernetes(plan)
     except KubernetesError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
 
 
 def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
@@ -106,11 +118,10 @@ def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
     found = write.written_files(folder)
     for other in _MARKS.keys() - {target}:
         if _MARKS[other] in found:
-            message = (
+            reject(
                 f"{folder} contains the files for {other}, which those for {target} would replace; "
                 f"choose another directory for --output, or remove {folder} first"
             )
-            raise click.UsageError(message)
     return folder
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from sparkiac.commands import inputs
-from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, known
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, known, reject
 
 _HOST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.:_-]*")
 _UNPINNED: Final = "UNLOCKED"
@@ -66,11 +66,9 @@ def capture(image: str, *, inventory: Path | None, host: str | None, output: Pat
     from sparkiac.upstream.capture import capture as read_interface
 
     if output is None and inventory is None:
-        message = "--inventory or --output is missing"
-        raise click.UsageError(message)
+        reject("--inventory or --output is missing")
     if host is not None and not _HOST.fullmatch(host):
-        message = f"--host takes USER@ADDRESS, not {host!r}"
-        raise click.UsageError(message)
+        reject(f"--host takes USER@ADDRESS, not {host!r}")
     reference = _form(image) if inventory is None else _pinned(image, inventory)
     if isinstance(reference, Exit):
         return reference
@@ -88,8 +86,7 @@ def _form(image: str) -> str:
     from sparkiac.model.forms import FORMS, IMAGE
 
     if not re.match(IMAGE, image) or "\n" in image:
-        message = f"{image!r} is not {FORMS[IMAGE]}"
-        raise click.UsageError(message)
+        reject(f"{image!r} is not {FORMS[IMAGE]}")
     return image
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import foreign, prompts
-from sparkiac.commands.inputs import AS_JSON, Exit, known, show
+from sparkiac.commands.inputs import AS_JSON, Exit, known, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +57,7 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
         known("format", source, importers.FORMATS)
     placed = tuple(prompts.host(each) for each in hosts)
     if output is not None and (output.exists() or output.is_symlink()):
-        message = f"{click.format_filename(output)} exists; name another file, or remove it"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(output)} exists; name another file, or remove it")
     found = foreign.read(files, source)
     if found.findings:
         _print((), (), Report.of(found.findings), output_format)

@@ -121,13 +121,11 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
 
     if not inventory.is_file():
         named = f"{click.format_filename(inventory)} {_missing(inventory)}"
-        message = f"{named}; name an inventory file, such as inventories/lab.yaml"
-        raise click.UsageError(message)
+        reject(f"{named}; name an inventory file, such as inventories/lab.yaml")
     printable(inventory)
     if inventory.name.endswith(_LOCK):
         fitting = inventory.with_name(f"{inventory.name.removesuffix(_LOCK)}.yaml")
-        message = f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}")
     lock = lock_path(inventory)
     own = recipes_path(inventory)
     recipes = recipe_files(own), source_files(own.with_name("sources"))
@@ -185,8 +183,7 @@ def _records(folder: Path, parse: Callable[[bytes], T], remedy: str) -> Iterator
         try:
             yield path, parse(path.read_bytes())
         except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {error}; {remedy} it again, or remove it"
-            raise click.UsageError(message) from None
+            reject(f"{click.format_filename(path)} cannot be read: {error}; {remedy} it again, or remove it")
 
 
 def measurements_path(inventory: Path) -> Path:
@@ -235,8 +232,7 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
         return LinkRecord.from_json(path.read_bytes())
     except ValueError as error:
         hint = "remove it and run `sparkiac fabric verify` again"
-        message = f"{click.format_filename(path)} is not a record of link speeds: {error}; {hint}"
-        raise click.UsageError(message) from None
+        reject(f"{click.format_filename(path)} is not a record of link speeds: {error}; {hint}")
 
 
 def links_path(inventory: Path) -> Path:
@@ -247,8 +243,7 @@ def links_path(inventory: Path) -> Path:
 def printable(path: Path) -> Path:
     """Return the path; refuse one with characters that cannot be printed in a message or manifest."""
     if not str(path).isprintable():
-        message = f"{click.format_filename(path)} has an unprintable character in its name"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(path)} has an unprintable character in its name")
     return path
 
 

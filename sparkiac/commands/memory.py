@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, reject
 
 if TYPE_CHECKING:
     from sparkiac.model.records import StartRecord
@@ -63,8 +63,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
 def _one(log: Path | None, page: Path | None) -> Path:
     source = log or page
     if source is None or (log and page):
-        message = "name one file: --from-log FILE or --from-metrics FILE"
-        raise click.UsageError(message)
+        reject("name one file: --from-log FILE or --from-metrics FILE")
     return source
 
 

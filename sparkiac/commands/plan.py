@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, print_json, read, show
+from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, print_json, read, reject, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +65,7 @@ def _print(outcome: Outcome, output_format: str) -> None:
 
 def _explain(inventory: Path, path: str, output_format: str) -> int:
     if output_format == "html":
-        message = "--explain prints text or JSON; remove --format html"
-        raise click.UsageError(message)
+        reject("--explain prints text or JSON; remove --format html")
     from sparkiac import pipeline
     from sparkiac.resolve import explain
     from sparkiac.words import plan as words

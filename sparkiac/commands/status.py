@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, printable
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, printable, reject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,11 +57,9 @@ def _require_terminal(output_format: str) -> None:
     from sparkiac.commands import terminal
 
     if output_format == "json":
-        message = "--watch shows a live view, which --format json cannot contain; remove one of them"
-        raise click.UsageError(message)
+        reject("--watch shows a live view, which --format json cannot contain; remove one of them")
     if not terminal.is_terminal():
-        message = "--watch needs a terminal; without it, the state is printed once"
-        raise click.UsageError(message)
+        reject("--watch needs a terminal; without it, the state is printed once")
 
 
 def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _QueriedFleet:

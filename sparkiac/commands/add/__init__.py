@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import FORMAT, planned
+from sparkiac.commands.inputs import FORMAT, planned, reject
 from sparkiac.commands.prompts import FILL
 
 if TYPE_CHECKING:
@@ -76,6 +76,5 @@ def _edited(inventory: Path, text: str, new: Entries) -> str:
         for build, values in new.builds.items():
             text = with_entry(text, "builds", build, values)
     except CannotEdit as reason:
-        message = f"{inventory}: {new.name} must be added by hand: {reason}"
-        raise click.UsageError(message) from None
+        reject(f"{inventory}: {new.name} must be added by hand: {reason}")
     return text

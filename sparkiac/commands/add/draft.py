@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-import click
-
 from sparkiac.catalog.library import Library
 from sparkiac.commands import prompts
-from sparkiac.commands.inputs import known
+from sparkiac.commands.inputs import known, reject
 from sparkiac.commands.recipes import filling
 from sparkiac.importers import naming
 from sparkiac.plan import Plan
@@ -65,8 +63,7 @@ def _check_hosts(wanted: DeploymentDraft, chosen: Catalogued, plan: Plan) -> Non
         known("host", name, [host.name for host in plan.hosts])
     if len(wanted.hosts) != chosen.nodes:
         several = "s" if chosen.nodes > 1 else ""
-        message = f"{chosen.name} needs {chosen.nodes} host{several}, but --on names {len(wanted.hosts)}"
-        raise click.UsageError(message)
+        reject(f"{chosen.name} needs {chosen.nodes} host{several}, but --on names {len(wanted.hosts)}")
 
 
 def _model(given: str | None, chosen: Catalogued) -> str | None:
@@ -74,8 +71,7 @@ def _model(given: str | None, chosen: Catalogued) -> str | None:
     if given is not None:
         return prompts.parser("--model", "HANDLE")(given)
     if "model" not in chosen.values:
-        message = f"{chosen.name} has no model of its own: add --model ORGANISATION/NAME"
-        raise click.UsageError(message)
+        reject(f"{chosen.name} has no model of its own: add --model ORGANISATION/NAME")
     return None
 
 
@@ -92,6 +88,5 @@ def _name(given: str | None, model: str, taken: Sequence[str]) -> str:
     if given is None:
         return naming.unused(naming.slug(model), taken)
     if given in taken:
-        message = f"--name {given}: the inventory has a deployment or service of this name"
-        raise click.UsageError(message)
+        reject(f"--name {given}: the inventory has a deployment or service of this name")
     return prompts.parser("--name", "NAME")(given)

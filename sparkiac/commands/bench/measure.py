@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sparkiac.commands.bench import starts
-from sparkiac.commands.inputs import Exit, answer, known
+from sparkiac.commands.inputs import Exit, answer, known, reject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,8 +78,7 @@ def _parsed(words: tuple[str, ...], url: str | None) -> _Words:
     """Return the arguments; with --url only the mode."""
     names = 0 if url else 2
     if not names <= len(words) <= names + 1:
-        message = "name INVENTORY and DEPLOYMENT, or --url, and then at most one mode"
-        raise click.UsageError(message)
+        reject("name INVENTORY and DEPLOYMENT, or --url, and then at most one mode")
     from sparkiac.bench.points import MODES
 
     mode = known("mode", words[names], MODES) if len(words) > names else "single"
@@ -96,8 +95,7 @@ def _levels(text: str | None, mode: str) -> tuple[float, ...]:
     for each in found:
         if not math.isfinite(each) or each < 0 or (each == 0 and not zero) or (whole and not each.is_integer()):
             what = f"{'whole ' if whole else ''}numbers{'' if zero else ' above 0'}"
-            message = f"--levels must be {what} separated by commas, such as 1,2,4,8"
-            raise click.UsageError(message)
+            reject(f"--levels must be {what} separated by commas, such as 1,2,4,8")
     return found
 
 
@@ -107,8 +105,7 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> BenchTarget | Exit:
     if of is not None:
         return planned_target(of.plan, of.name)
     if not _SERVER.match(options["url"]):
-        message = "--url contains no server; write it with http:// or https://, such as http://192.168.1.11:8000"
-        raise click.UsageError(message)
+        reject("--url contains no server; write it with http:// or https://, such as http://192.168.1.11:8000")
     return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
 
 
@@ -198,8 +195,7 @@ def _of_file(of: Deployed | None, log: Path | None) -> _StartupLog:
     from sparkiac.model.bench import BenchSubject
 
     if log is None:
-        message = "mode startup with --url needs --log: the log of a start"
-        raise click.UsageError(message)
+        reject("mode startup with --url needs --log: the log of a start")
     text = log.read_text(encoding="utf-8", errors="replace")
     return _StartupLog(text, BenchSubject(url="", model=log.stem) if of is None else _subject(of), {})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import Exit, known
+from sparkiac.commands.inputs import Exit, known, reject
 
 if TYPE_CHECKING:
     from sparkiac.bench.tuning import Better, OptionChange, Trial
@@ -47,13 +47,12 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: Sea
     try:
         playbook.program("ansible-playbook")
     except playbook.MissingProgramError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
     fleet = tree.checked(inventory, search.generated, "text")
     known("deployment", deployment, startup_log.servers(fleet.plan))
     listed = tuning.changes(leading(fleet.plan, deployment)[1])
     if not listed:
-        message = f"nothing to tune in {deployment}: `bench tune` changes options of vLLM only"
-        raise click.UsageError(message)
+        reject(f"nothing to tune in {deployment}: `bench tune` changes options of vLLM only")
     _ask(deployment, listed, search.minutes, yes=yes)
     seconds = search.minutes * 60
     mode, levels = ("sweep", (float(_CONCURRENCY),)) if search.goal == "throughput" else ("single", ())

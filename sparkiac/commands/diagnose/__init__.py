@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, Exit, answer
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, reject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +67,9 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     """
     request = DiagnoseOptions(**given)
     if request.inventory is None and (request.deployment or request.writes or request.bisect):
-        message = "--deployment, --write and --bisect need --inventory"
-        raise click.UsageError(message)
+        reject("--deployment, --write and --bisect need --inventory")
     if not request.logs and request.deployment is None:
-        raise click.UsageError(_NOTHING)
+        reject(_NOTHING)
     return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
 
 
@@ -107,14 +106,12 @@ def _log(path: Path) -> Log:
     if str(path) == "-":
         return lines.read("standard input", _blocks(sys.stdin.buffer))
     if path.suffix in _YAML:
-        message = f"{click.format_filename(path)} is not a log; name an inventory with --inventory"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(path)} is not a log; name an inventory with --inventory")
     try:
         with path.open("rb") as file:
             return lines.read(str(path), _blocks(file))
     except OSError as error:
-        message = f"{click.format_filename(path)} cannot be read: {error.strerror}"
-        raise click.UsageError(message) from None
+        reject(f"{click.format_filename(path)} cannot be read: {error.strerror}")
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -144,6 +141,5 @@ def _bisect(request: DiagnoseOptions, directory: Path) -> int:
     from sparkiac.commands.diagnose.proposal import load
 
     if request.logs or request.inventory is None or request.deployment is None:
-        message = "--bisect needs --inventory and --deployment, and no log"
-        raise click.UsageError(message)
+        reject("--bisect needs --inventory and --deployment, and no log")
     return bisect.write(load(request.inventory, request.deployment, (), request.output_format), directory)

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.inputs import Exit, print_json, read, show
+from sparkiac.commands.inputs import Exit, print_json, read, reject, show
 
 _TWO: Final = "name two inventories, OLD and NEW; or one with --git REV, which takes OLD from a commit"
 
@@ -33,8 +33,7 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
     """
     wanted = 1 if revision is not None else 2
     if len(inventories) != wanted:
-        message = "--git REV takes one inventory" if revision is not None else _TWO
-        raise click.UsageError(message)
+        reject("--git REV takes one inventory" if revision is not None else _TWO)
     from sparkiac.commands.diff import changes, side
     from sparkiac.report import Report
     from sparkiac.words import diff as words

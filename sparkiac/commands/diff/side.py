@@ -10,7 +10,15 @@ from typing import Final, NamedTuple, TypeAlias
 import click
 
 from sparkiac.catalog.library import RecipeText
-from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, recipes_path
+from sparkiac.commands.inputs import (
+    interfaces_path,
+    links_path,
+    lock_path,
+    measurements_path,
+    read,
+    recipes_path,
+    reject,
+)
 from sparkiac.pipeline import InputFile
 from sparkiac.plan import Plan
 from sparkiac.report import Report
@@ -40,8 +48,7 @@ def from_disk(inventory: Path, other: Path) -> Files:
         if inventory.exists() or inventory.suffix in _SUFFIXES:
             raise
         named = " ".join(map(click.format_filename, (inventory, other)))
-        message = f"{error.message}; to compare with a commit: sparkiac diff --git {named}"
-        raise click.UsageError(message) from None
+        reject(f"{error.message}; to compare with a commit: sparkiac diff --git {named}")
 
 
 def from_git(revision: str, inventory: Path) -> Files:
@@ -57,10 +64,9 @@ def from_git(revision: str, inventory: Path) -> Files:
         found = git.files(inventory.parent, revision, wanted)
     except git.GitError as error:
         message = f"{click.format_filename(inventory)} cannot be read from {revision}: {error}"
-        raise click.UsageError(escaped_line(message)) from None
+        reject(escaped_line(message))
     if inventory.name not in found:
-        message = f"{revision} has no {click.format_filename(inventory)}; name a commit that has it"
-        raise click.UsageError(message)
+        reject(f"{revision} has no {click.format_filename(inventory)}; name a commit that has it")
     with tempfile.TemporaryDirectory(prefix="sparkiac-diff-") as folder:
         return _read_copy(Path(folder), found, revision, inventory)
 
@@ -75,7 +81,7 @@ def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: 
     try:
         main, lock = read(base / inventory.name)
     except click.UsageError as error:
-        raise click.UsageError(error.message.replace(str(base), f"{revision}:{inventory.parent}")) from None
+        reject(error.message.replace(str(base), f"{revision}:{inventory.parent}"))
     own = str(recipes_path(base / inventory.name)), f"{revision}:{recipes_path(inventory)}"
     recipes = _renamed(main.recipes, *own)
     beside = [str(Path(each).with_name("sources")) for each in own]

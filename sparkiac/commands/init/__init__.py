@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import completion, foreign, prompts
-from sparkiac.commands.inputs import Exit, exit_code, printable, show
+from sparkiac.commands.inputs import Exit, exit_code, printable, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     from sparkiac.commands.recipes.writing import below
 
     if source is not None and (recipes or models or fills or store is not None):
-        raise click.UsageError(_BOTH)
+        reject(_BOTH)
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
@@ -125,11 +125,10 @@ def _refuse_taken(target: Path, name: str) -> None:
 
     taken = sorted(each for each in repository.files(name) if (target / each).exists() or (target / each).is_symlink())
     if taken:
-        message = (
+        reject(
             f"{target} already contains {', '.join(taken)}; init overwrites no file: "
             "name another DIR, or move these files"
         )
-        raise click.UsageError(message)
 
 
 def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: str, user: str | None) -> int:

@@ -10,6 +10,7 @@ import click
 from sparkiac.commands import prompts
 from sparkiac.commands.init import hosts as machines
 from sparkiac.commands.init.repository import Placement
+from sparkiac.commands.inputs import reject
 from sparkiac.commands.recipes import filling
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ def chosen(hosts: Hosts, given: ServingOptions, own: OwnRecipes) -> tuple[Hosts,
         builds |= values.builds.keys()
         placements.append(Placement(found, each, model, values))
     if left:
-        message = f"--model {left[0]}: no chosen recipe leaves its model open"
-        raise click.UsageError(message)
+        reject(f"--model {left[0]}: no chosen recipe leaves its model open")
     filling.refuse_unused(fills)
     linked = {host.name: host for _, each in placed for host in each}
     return tuple(linked.get(host.name, host) for host in hosts), tuple(placements)
@@ -62,8 +62,7 @@ def _placed(hosts: Hosts, recipes: Sequence[str], own: OwnRecipes) -> list[tuple
     left = hosts
     for name in recipes:
         if not left:
-            message = f"--recipe {name}: each host has a recipe already; add --host or --from-host"
-            raise click.UsageError(message)
+            reject(f"--recipe {name}: each host has a recipe already; add --host or --from-host")
         found = filling.deployable(name, library=own.library)
         left = machines.grouped(left, found.nodes, name)
         placed.append((found, left[: found.nodes]))
@@ -126,12 +125,10 @@ def _choice(fitting: Sequence[Candidate], hosts: int, own: OwnRecipes) -> Callab
 
     def parse(text: str) -> Catalogued:
         if text.isdecimal() and not 1 <= int(text) <= len(fitting):
-            message = f"{text} is not in the list; enter a number from 1 to {len(fitting)}, or a name"
-            raise click.UsageError(message)
+            reject(f"{text} is not in the list; enter a number from 1 to {len(fitting)}, or a name")
         found = fitting[int(text) - 1].found if text.isdecimal() else filling.deployable(text, library=own.library)
         if found.nodes > hosts or (hosts > 1 and found.nodes == 1):
-            message = f"{found.name} needs {found.nodes} host{'s' if found.nodes > 1 else ''}, not {hosts}"
-            raise click.UsageError(message)
+            reject(f"{found.name} needs {found.nodes} host{'s' if found.nodes > 1 else ''}, not {hosts}")
         return found
 
     return parse
@@ -139,8 +136,7 @@ def _choice(fitting: Sequence[Candidate], hosts: int, own: OwnRecipes) -> Callab
 
 def _way(text: str) -> str:
     if text not in _WAYS:
-        message = f"{text!r} is neither together nor each"
-        raise click.UsageError(message)
+        reject(f"{text!r} is neither together nor each")
     return text
 
 

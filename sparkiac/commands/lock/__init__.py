@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import FORMAT, INVENTORY, Exit, captures, known, lock_path, planned, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, Exit, captures, known, lock_path, planned, read, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,7 +101,7 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
         message = f"{first} and {second} exclude each other"
     if message:
-        raise click.UsageError(message)
+        reject(message)
 
 
 def _named(names: tuple[str, ...], state: LockState) -> frozenset[Key]:

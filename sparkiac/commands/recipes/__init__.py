@@ -9,7 +9,7 @@ import click
 
 from sparkiac import engines
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, known
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, known, reject
 from sparkiac.commands.recipes.writing import own
 
 if TYPE_CHECKING:
@@ -158,8 +158,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     from sparkiac.commands.recipes import fetching
 
     if names and not upgrade:
-        message = f"{names[0]!r} selects a source to upgrade; add --upgrade"
-        raise click.UsageError(message)
+        reject(f"{names[0]!r} selects a source to upgrade; add --upgrade")
     return fetching.fetch(inventory, names, upgrade=upgrade, dry_run=dry_run)
 
 
@@ -177,6 +176,5 @@ def _one_machine(name: str, library: Library) -> Catalogued:
 
     found = catalogued.named(known("recipe or variant", name, catalogued.names(library)), library)
     if found.nodes > 1:
-        message = f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host"
-        raise click.UsageError(message)
+        reject(f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host")
     return found

@@ -7,11 +7,9 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import click
-
 from sparkiac.catalog.library import SHIPPED
 from sparkiac.commands import prompts
-from sparkiac.commands.inputs import known
+from sparkiac.commands.inputs import known, reject
 from sparkiac.report import placeholders
 
 if TYPE_CHECKING:
@@ -81,8 +79,7 @@ def option(text: str) -> tuple[str, str]:
     """Split KEY=VALUE, the value of --fill."""
     key, separator, value = text.partition("=")
     if not separator:
-        message = f"--fill {text!r} is not KEY=VALUE, such as commit=<40 hex digits>"
-        raise click.UsageError(message)
+        reject(f"--fill {text!r} is not KEY=VALUE, such as commit=<40 hex digits>")
     return key, value
 
 
@@ -91,7 +88,7 @@ def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str
     texts = {each: _taken(given, each.key) for each in left_open}
     missing = [each for each, text in texts.items() if text is None]
     if missing and not sys.stdin.isatty():
-        raise click.UsageError(_refusal(name, missing))
+        reject(_refusal(name, missing))
     found = Filled({}, {})
     for each, text in texts.items():
         value = prompts.value(text, _label(each), _or_nothing(_parser(each.key)), default="")
@@ -102,8 +99,7 @@ def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str
 def refuse_unused(given: Sequence[tuple[str, str]]) -> None:
     """Refuse a --fill that no recipe has used."""
     if given:
-        message = f"--fill {given[0][0]}: no chosen recipe leaves this value open"
-        raise click.UsageError(message)
+        reject(f"--fill {given[0][0]}: no chosen recipe leaves this value open")
 
 
 def _taken(given: list[tuple[str, str]], key: str) -> str | None:
@@ -150,8 +146,7 @@ def _command(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        message = f"--fill install {text!r} is not a command: {error}"
-        raise click.UsageError(message) from None
+        reject(f"--fill install {text!r} is not a command: {error}")
 
 
 def _pull_requests(text: str) -> tuple[dict[str, Any], ...]:
@@ -161,8 +156,7 @@ def _pull_requests(text: str) -> tuple[dict[str, Any], ...]:
 def _pull_request(text: str) -> dict[str, Any]:
     found = _PULL.fullmatch(text.strip())
     if found is None:
-        message = f"--fill pull_requests {text!r} is not {_PULLS}, such as 41834@<40 hex digits>"
-        raise click.UsageError(message)
+        reject(f"--fill pull_requests {text!r} is not {_PULLS}, such as 41834@<40 hex digits>")
     number = {"number": int(found["number"])}
     commit = {"commit": prompts.parser("--fill pull_requests: commit", "COMMIT")(found["commit"])}
     if found["repository"] is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import Exit, known, read, recipe_files, show, source_files
+from sparkiac.commands.inputs import Exit, known, read, recipe_files, reject, show, source_files
 
 if TYPE_CHECKING:
     from sparkiac.catalog.library import Library, RecipeText
@@ -69,12 +69,10 @@ def _path(name: str, library: Library) -> Path:
     from sparkiac.model import forms
 
     if not re.fullmatch(forms.RECIPE, name):
-        message = f"{name!r} is not {forms.FORMS[forms.RECIPE]}"
-        raise click.UsageError(message)
+        reject(f"{name!r} is not {forms.FORMS[forms.RECIPE]}")
     path = FOLDER / f"{name}.yaml"
     if library.recipe(name) is not None or path.exists() or path.is_symlink():
-        message = f"{name} exists in {library.file(name) or 'the catalog of sparkiac'}; choose another name"
-        raise click.UsageError(message)
+        reject(f"{name} exists in {library.file(name) or 'the catalog of sparkiac'}; choose another name")
     return path
 
 
@@ -86,8 +84,7 @@ def _imported(source: str) -> tuple[str, bool]:
     from sparkiac.words import imports as of_import
 
     if not Path(source).exists():
-        message = f"there is no file {source}; to start from a deployment, add --inventory"
-        raise click.UsageError(message)
+        reject(f"there is no file {source}; to start from a deployment, add --inventory")
     found = foreign.read((Path(source),))
     if found.findings:
         show(Report.of(found.findings), "text")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, print_json, printable, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, print_json, printable, read, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
     try:
         values, states = store.complete(path, found, password) if found else ({}, {})
     except VaultError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
     if output_format == "json":
         print_json({"file": str(path) if found else None, "secrets": _data(found, states, values if shown else {})})
     else:

@@ -7,9 +7,8 @@ import secrets
 import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import click
-
 from sparkiac import write
+from sparkiac.commands.inputs import reject
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.upstream import vault
 from sparkiac.write.scratch import exclusive
@@ -105,12 +104,10 @@ def _state(secret: NeededSecret, values: Mapping[str, str]) -> str:
 def _prepare(path: Path) -> None:
     """Make the directory, which Git ignores."""
     if path.is_symlink() or path.parent.is_symlink():
-        message = f"{path} must not be behind a symbolic link, which could lead to a directory that Git tracks"
-        raise click.UsageError(message)
+        reject(f"{path} must not be behind a symbolic link, which could lead to a directory that Git tracks")
     for place, wrong, kind in ((path.parent, path.parent.is_file(), "directory"), (path, path.is_dir(), "file")):
         if wrong:
-            message = f"{place} must be a {kind}: move what is there to another place"
-            raise click.UsageError(message)
+            reject(f"{place} must be a {kind}: move what is there to another place")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     for place in (path.parent, path):
         _require_private(place)
@@ -118,24 +115,21 @@ def _prepare(path: Path) -> None:
     if not ignore.exists():
         write.replace(ignore, f"{_IGNORE}\n".encode())
     if _IGNORE not in ignore.read_text(encoding="utf-8", errors="replace").splitlines():
-        message = f"{ignore} does not ignore all files, so secrets could be committed: add a line with only {_IGNORE}"
-        raise click.UsageError(message)
+        reject(f"{ignore} does not ignore all files, so secrets could be committed: add a line with only {_IGNORE}")
 
 
 def _require_private(path: Path) -> None:
     """Refuse a file or directory of secrets that other users of this machine can read or change."""
     if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         kept = f"{mode & 0o700:o}"
-        message = f"{path} can be accessed by other users (mode {mode:04o}): run chmod {kept} {path}"
-        raise click.UsageError(message)
+        reject(f"{path} can be accessed by other users (mode {mode:04o}): run chmod {kept} {path}")
 
 
 def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
     """Return the values of the file; no message contains any of its text."""
     if vault.is_encrypted(raw):
         if password is None:
-            message = f"{path} is encrypted; add --vault-password-file FILE"
-            raise click.UsageError(message)
+            reject(f"{path} is encrypted; add --vault-password-file FILE")
         raw = vault.decrypted(raw, password)
     try:
         data: Any = json.loads(raw)
@@ -143,11 +137,9 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
         data = None
     values = data.get(_KEY) if isinstance(data, dict) and data.keys() == {_KEY} else None
     if isinstance(values, dict) and (wrong := [name for name, value in values.items() if not _is_text(value)]):
-        message = f"{path}: the value of {', '.join(wrong)} is not UTF-8 text without NUL; correct it or remove it"
-        raise click.UsageError(message)
+        reject(f"{path}: the value of {', '.join(wrong)} is not UTF-8 text without NUL; correct it or remove it")
     if not isinstance(values, dict):
-        message = f"{path} is not {_FORM}; correct it or move it away"
-        raise click.UsageError(message)
+        reject(f"{path} is not {_FORM}; correct it or move it away")
     return values
 
 
