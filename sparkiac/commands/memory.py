@@ -35,7 +35,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     """
     from sparkiac.plan import server_match, startup_log
     from sparkiac.plan.start_records import from_log, from_metrics
-    from sparkiac.words import memory as words
+    from sparkiac.words import plan as words
 
     source = _one(log, page)
     files, plan, _ = planned(inventory, output_format)
@@ -56,7 +56,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     target = _stored(inventory, deployment, record, files[0].records)
     if isinstance(target, Exit):
         return target
-    answer(output_format, words.data(found, target), lambda _: words.page(found, target, subject))
+    answer(output_format, words.log_data(found, target), lambda _: words.log_page(found, target, subject))
     return Exit.OK
 
 

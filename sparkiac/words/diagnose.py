@@ -11,7 +11,7 @@ from sparkiac.fleet.diagnosis.lines import LogLine
 from sparkiac.fleet.diagnosis.matching import Occurrence
 from sparkiac.plan.startup_log import StartupComparison
 from sparkiac.report.characters import escaped_line
-from sparkiac.words import memory
+from sparkiac.words import plan as of_plan
 from sparkiac.words.findings import titles
 from sparkiac.words.page import (
     SEVERITIES,
@@ -52,7 +52,7 @@ def page(
     yield from _found(found)
     if compared is not None and compared.compared:
         yield heading(f"Plan and log, {compared.name} on {compared.host}")
-        yield from memory.compared(compared)
+        yield from of_plan.compared(compared)
     if proposal:
         yield from _change(proposal, file=file, written=written)
 

@@ -1,21 +1,28 @@
-"""The plan as tables and bars that are readable without colours, and as plain data; docs/plan.md has the keys."""
+"""The plan, and its comparison with a startup log, as pages and as plain data; docs/plan.md has the keys.
+
+Tables and bars are readable without colours.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
+from sparkiac.memory.values import GIB
+from sparkiac.model.records import StartSubject
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.dependents import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
-from sparkiac.plan.numbers import gib
+from sparkiac.plan.numbers import count, gib
+from sparkiac.plan.startup_log import SIZES, StartupComparison
 from sparkiac.render import labels
 from sparkiac.render.labels import MemoryRow, brief_image, verdict
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped
 from sparkiac.resolve.explain import Explained
-from sparkiac.words.page import BAD, Blocks, Data, Grid, Line, Row, Table, grid, line, plain, styled, table
+from sparkiac.words.page import BAD, Blocks, Data, Grid, Line, Row, Table, Verbatim, grid, line, plain, styled, table
 
 _FILLS: Final = {
     "weights": ("█", "blue"),
@@ -44,6 +51,17 @@ _KEYS: Final = {
 
 _REPLACED: Final = frozenset({"budget", "proofs", "turn", "turns"})
 """Fields of a host that are written in another form."""
+LOOKED_FOR: Final = (
+    "Model loading took … GiB",
+    "Available KV cache memory: … GiB",
+    "Graph capturing finished in … took … GiB",
+    "Free memory on device … (…/… GiB)",
+    "Desired GPU memory utilization is (…, … GiB)",
+    "GPU KV cache size: … tokens",
+    "Maximum concurrency for … tokens per request: …x",
+)
+"""Lines of a vLLM log that are read."""
+NOTHING: Final = f"it has no memory figures of vLLM, such as: {'; '.join(LOOKED_FOR)}"
 
 
 def tables(plan: Plan, width: int) -> Blocks:
@@ -205,3 +223,49 @@ def _host_data(host: HostPlan) -> Data:
 def _memory_data(use: HostMemoryUse) -> Data:
     data: Data = plain(use, _KEYS)
     return data | {"verdict": verdict(use)._asdict()}
+
+
+def log_data(found: StartupComparison | None, target: Path) -> Data:
+    """Return {"compared": [{name, computed, measured, error}], "record": PATH, "total_gib": …, "notes": […]}."""
+    rows = [
+        {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
+        for row in (found.compared if found else ())
+    ]
+    total = None if found is None or found.total_bytes is None else total_gib(found.total_bytes)
+    return {"compared": rows, "record": str(target), "total_gib": total, "notes": list(found.notes) if found else []}
+
+
+def log_page(found: StartupComparison | None, target: Path, subject: StartSubject) -> Blocks:
+    """Return the comparison, the path of the record, and the facts that it must contain before it is used."""
+    if found is not None:
+        yield from compared(found)
+    yield f"Recorded in {target}."
+    missing = [what for what, value in (("image", subject.digest), ("model", subject.commit)) if value is None]
+    if missing:
+        yield styled(f"The plan does not use it: the lock has no {' and no '.join(missing)}.", "yellow")
+    if found is not None and found.total_bytes is not None:
+        yield f"Into the inventory, below hosts.{found.host}:"
+        yield Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
+
+
+def compared(found: StartupComparison) -> Blocks:
+    """Return the comparison."""
+    if found.compared:
+        heads = ("", "computed", "measured", "error")
+        rows = (
+            (row.name, _figure(row.name, row.predicted), _figure(row.name, row.measured), f"{100 * row.error:+.1f} %")
+            for row in found.compared
+        )
+        yield from (table(heads, rows, right=heads[1:]), "")
+    yield from (styled(note, "yellow") for note in found.notes)
+
+
+def total_gib(size_bytes: int) -> float:
+    """Return a total rounded to 0.01 GiB, as in the log."""
+    return round(size_bytes / GIB, 2)
+
+
+def _figure(name: str, value: float) -> str:
+    if name in SIZES:
+        return f"{value / GIB:.2f} GiB"
+    return f"{value:.2f}" if name == "concurrency" else count(round(value))

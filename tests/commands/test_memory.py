@@ -14,7 +14,7 @@ from sparkiac.memory import startup
 from sparkiac.memory.budget import BEYOND_BYTES
 from sparkiac.memory.startup import Startup
 from sparkiac.model.records import StartRecord
-from sparkiac.words.memory import LOOKED_FOR
+from sparkiac.words.plan import LOOKED_FOR
 from tests.plan.fleets import COMMIT, LOCK, PAIR, deployment
 
 if TYPE_CHECKING:

@@ -160,6 +160,6 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], *, yes: boo
     out of date, 4 lock missing or incomplete, 5 the server serves clients, 6 a host or the server is not reachable, 130
     interrupted or answered with no.
     """
-    from sparkiac.commands.bench import search
+    from sparkiac.commands.bench import trials
 
-    return search.tune(inventory, deployment, ansible, search.SearchRequest(**options), yes=yes)
+    return trials.tune(inventory, deployment, ansible, trials.SearchRequest(**options), yes=yes)

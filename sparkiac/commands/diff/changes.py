@@ -1,25 +1,36 @@
-"""The differences between two inventories: units, hosts, memory, versions and findings."""
+"""The differences between two inventories: units, hosts, restarts, memory, versions and findings.
+
+What an apply restarts follows from the answers of the hosts. `sparkiac apply` gets them from the hosts; here they are
+computed from the trees of both inventories.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.commands.diff import restarts
+from sparkiac.commands.apply import tree
 from sparkiac.commands.diff.side import Side
+from sparkiac.fleet import looks
+from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
 from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
 from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import gib
 from sparkiac.render import labels
 from sparkiac.report import Finding
+from sparkiac.report.artifact import Artifact
 from sparkiac.words.diff import FleetDiff, MemoryChange, MemorySize, PlacedUnit, ValueChange
 
 _KINDS: Final = {"deployments": "deployment", "services": "service", "monitoring": "monitoring"}
 _NOT_PINNED: Final = "not pinned"
 _LEFT: Final = "left free"
+_GENERATION: Final = "etc/sparkiac/generation.json"
+_SECRETS: Final = "etc/sparkiac/secrets"
+_EMPTY: Final[dict[str, Any]] = {"units": [], "sysctls": []}
 
 
 def between(old: Side, new: Side) -> FleetDiff:
@@ -30,7 +41,7 @@ def between(old: Side, new: Side) -> FleetDiff:
     return FleetDiff(
         old.name,
         new.name,
-        restarts.of(old, new),
+        _look(old, new),
         tuple(_units(old.plan, new.plan)),
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys() - cleaned)),
@@ -144,3 +155,81 @@ def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> tuple[Findi
     """Return the findings whose code and message the others lack; positions do not count, because lines move."""
     known = {(each.code, each.message) for each in others}
     return tuple(each for each in findings if (each.code, each.message) not in known)
+
+
+class _HostTree(NamedTuple):
+    """The generated files of one host."""
+
+    files: dict[str, str]
+    """Path → hash of mode and content."""
+    generation: dict[str, Any]
+    """Its generation.json."""
+
+    @property
+    def units(self) -> dict[str, dict[str, Any]]:
+        """Return the units of the host by name."""
+        return {unit["name"]: unit for unit in self.generation["units"]}
+
+    @property
+    def secrets(self) -> set[str]:
+        """Return the secrets that its units read."""
+        return {secret for unit in self.generation["units"] for secret in unit["secrets"]}
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Return the kernel settings of the host."""
+        return {each["key"]: each["value"] for each in self.generation["sysctls"]}
+
+    def inputs(self, unit: dict[str, Any]) -> dict[str, str]:
+        """Return everything whose change restarts a unit. The value of a secret is unknown here and counts as equal."""
+        files = {path: self.files.get(path, "") for path in unit["files"]}
+        return files | {f"{_SECRETS}/{name}": "" for name in unit["secrets"]}
+
+
+def _look(old: Side, new: Side) -> FleetLook:
+    """Return what an apply of the new tree does on each of its hosts."""
+    before, generations = tree.generations(old.artifacts), tree.generations(new.artifacts)
+    answers = {}
+    for host in generations:
+        found = _answer(_tree(old.artifacts, host), _tree(new.artifacts, host))
+        differs = before.get(host) != generations[host]
+        answers[host] = json.dumps(found | {"differs": differs, "state": {"current": before.get(host)}})
+    return looks.of_fleet(new.plan, generations, answers)
+
+
+def _tree(artifacts: Iterable[Artifact], host: str) -> _HostTree:
+    root = f"hosts/{host}/"
+    found = {each.path.removeprefix(root): each for each in artifacts if each.path.startswith(root)}
+    files = {path: f"{each.mode:04o} {hashlib.sha256(each.content).hexdigest()}" for path, each in found.items()}
+    return _HostTree(files, json.loads(found[_GENERATION].content) if _GENERATION in found else _EMPTY)
+
+
+def _answer(old: _HostTree, new: _HostTree) -> dict[str, Any]:
+    return {
+        "files": _different(old.files, new.files),
+        "sysctls": _different(old.sysctls, new.sysctls),
+        "secrets": sorted(new.secrets - old.secrets),
+        "units": list(_steps(old, new)),
+    }
+
+
+def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
+    """Yield what happens to units: first those that stop, clients before their servers; the others in start order."""
+    for name in reversed(old.units):
+        if name not in new.units:
+            yield {"unit": name, "action": "stop", "because": "no longer on this host"}
+    for name, unit in new.units.items():
+        former = old.units.get(name)
+        if former is None:
+            yield {"unit": name, "action": "start", "because": f"new on this host{_in_turns(unit)}"}
+        elif not name.endswith(".timer") and (changed := _different(old.inputs(former), new.inputs(unit))):
+            because = f"changed: /{', /'.join(changed)}{_in_turns(unit)}"
+            yield {"unit": name, "action": "restart", "because": because}
+
+
+def _in_turns(unit: dict[str, Any]) -> str:
+    return f"; only during its turns: {', '.join(unit['turns'])}" if unit["turns"] else ""
+
+
+def _different(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    return sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
