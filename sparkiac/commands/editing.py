@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -70,6 +72,16 @@ def _added(before: Report, after: Report) -> list[Finding]:
             added.append(each)
         known[each.code, each.message] -= 1
     return added
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """End the command with exit code 6 if the file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
+        raise click.exceptions.Exit(Exit.IO) from None
 
 
 def store(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path:

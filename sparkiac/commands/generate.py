@@ -89,7 +89,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         show(outcome.report, output_format, output=str(folder), error=str(error))
         click.echo(f"{folder}: {error}", err=True)
         return WRITE_EXITS[type(error).__name__]
-    show(outcome.report, output_format, **_as_json(changes, folder), not_covered=list(uncovered))
+    show(outcome.report, output_format, output=str(folder), **changes._asdict(), not_covered=list(uncovered))
     if output_format == "text":
         _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
@@ -137,16 +137,6 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
     fetching.print_left_over(inventory)
-
-
-def _as_json(changes: Changes, target: Path) -> dict[str, object]:
-    return {
-        "output": str(target),
-        "created": list(changes.created),
-        "changed": list(changes.changed),
-        "removed": list(changes.removed),
-        "unchanged": changes.unchanged,
-    }
 
 
 def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:

@@ -70,8 +70,6 @@ def capture(image: str, *, inventory: Path | None, host: str | None, output: Pat
     if host is not None and not _HOST.fullmatch(host):
         reject(f"--host takes USER@ADDRESS, not {host!r}")
     reference = _form(image) if inventory is None else _pinned(image, inventory)
-    if isinstance(reference, Exit):
-        return reference
     target = output or inputs.interfaces_path(inventory or Path()) / _file_name(image)
     try:
         raw = read_interface(reference, reference=image, host=host)
@@ -90,14 +88,14 @@ def _form(image: str) -> str:
     return image
 
 
-def _pinned(image: str, inventory: Path) -> str | Exit:
+def _pinned(image: str, inventory: Path) -> str:
     """Return the image that the inventory uses under this name."""
     images = (each.image for host in inputs.planned(inventory).plan.hosts for each in host.containers)
     found = {each.reference: each.pull for each in images}
     pull = found[known("image of this inventory", image, found)]
     if _UNPINNED in pull:
         click.echo(f"the lock of {click.format_filename(inventory)} does not pin {image}: run sparkiac lock", err=True)
-        return Exit.LOCK
+        raise click.exceptions.Exit(Exit.LOCK)
     return pull
 
 
@@ -109,13 +107,11 @@ def _file_name(image: str) -> str:
 def _written(target: Path, raw: bytes) -> int:
     from sparkiac import write
     from sparkiac.catalog import interfaces
+    from sparkiac.commands import editing
 
-    try:
+    with editing.writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         write.replace(target, raw)
-    except OSError as error:
-        click.echo(f"{click.format_filename(target)}: {error.strerror}", err=True)
-        return Exit.IO
     found = interfaces.captured(raw).interface
     click.echo(f"{target}: written: vLLM {found.version} with {len(found.options)} options")
     return Exit.OK

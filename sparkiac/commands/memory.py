@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, reject
-
-if TYPE_CHECKING:
-    from sparkiac.model.records import StartRecord
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
@@ -33,6 +29,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     Exit codes: 0 recorded, 1 not recorded: a failed start, another server, or impossible or no memory figures, 2 bad
     input, 6 the record cannot be written.
     """
+    from sparkiac.commands import editing
     from sparkiac.plan import server_match, startup_log
     from sparkiac.plan.start_records import from_log, from_metrics
     from sparkiac.words import plan as words
@@ -53,9 +50,11 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
         click.echo("\n  ".join((f"{click.format_filename(source)} was not recorded:", *refused)), err=True)
         return Exit.FINDINGS
     record = from_log(subject, found.found, link=name) if found else from_metrics(subject, text, link=name)
-    target = _stored(inventory, deployment, record, files[0].records)
-    if isinstance(target, Exit):
-        return target
+    try:
+        target = editing.store(inventory, deployment, record, files[0].records)
+    except OSError as error:
+        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
+        return Exit.IO
     answer(output_format, words.log_data(found, target), lambda _: words.log_page(found, target, subject))
     return Exit.OK
 
@@ -65,16 +64,6 @@ def _one(log: Path | None, page: Path | None) -> Path:
     if source is None or (log and page):
         reject("name one file: --from-log FILE or --from-metrics FILE")
     return source
-
-
-def _stored(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path | Exit:
-    from sparkiac.commands import editing
-
-    try:
-        return editing.store(inventory, deployment, record, records)
-    except OSError as error:
-        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
-        return Exit.IO
 
 
 def _text(path: Path) -> str:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from sparkiac import __version__, catalog, engines
 from sparkiac.catalog import interfaces
+from sparkiac.catalog.interfaces import Interface
 from sparkiac.engines.vllm_check.names import OF_OPTION
 from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
+from sparkiac.plan import Container, Plan
 from sparkiac.report.hints import ranges
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sparkiac.catalog.interfaces import Interface
-    from sparkiac.plan import Container, Plan
-
-    Data = dict[str, Any]
+Data = dict[str, Any]
 
 _ID: Final = f"urn:sparkiac:inventory:{__version__}"
 _OPTIONS: Final = "VllmOptions"

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
+from sparkiac.bench.measuring import BenchJob
+from sparkiac.bench.target import BenchTarget
 from sparkiac.commands.bench import starts
+from sparkiac.commands.bench.starts import Deployed
 from sparkiac.commands.inputs import Exit, answer, known, reject
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sparkiac.bench.measuring import BenchJob
-    from sparkiac.bench.target import BenchTarget
-    from sparkiac.commands.bench.starts import Deployed
-    from sparkiac.model.bench import BenchHost, BenchRecord, BenchSubject
-    from sparkiac.plan import Plan
+from sparkiac.model.bench import BenchHost, BenchRecord, BenchSubject
+from sparkiac.plan import Plan
 
 _KEY: Final = "SPARKIAC_API_KEY"
 _SERVER: Final = re.compile(r"https?://[^/]")

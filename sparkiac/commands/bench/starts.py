@@ -5,20 +5,18 @@ A start is recorded only if the hosts run what the inventory describes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
+from sparkiac.commands import editing
 from sparkiac.commands.inputs import Exit, answer, known, measurements_path, planned, reject
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.model.records import StartRecord, StartSubject
-    from sparkiac.plan import HostPlan, Plan
+from sparkiac.model.bench import BenchRecord
+from sparkiac.model.records import StartRecord, StartSubject
+from sparkiac.plan import HostPlan, Plan
 
 _SAFE: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _UNPINNED = "the lock does not pin its image and its model; run sparkiac lock"
@@ -68,11 +66,8 @@ def plot(path: Path, listed: Sequence[tuple[str, BenchRecord]]) -> Exit:
     if drawn is None:
         click.echo("the record has no samples to draw", err=True)
         return Exit.FINDINGS
-    try:
+    with editing.writing(path):
         store(path, drawn)
-    except OSError as error:
-        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
-        return Exit.IO
     click.echo(f"Chart: {path}", err=True)
     return Exit.OK
 
@@ -128,12 +123,9 @@ def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: s
     from sparkiac.words import bench as words
     from sparkiac.words.page import Verbatim
 
-    try:
+    with editing.writing(path):
         store(path, records.text(found))
         kept = None if of is None else keep(of, found, path, log)
-    except OSError as error:
-        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
-        return Exit.IO
     start, reason = (str(kept.path) if kept.path else None, kept.reason or None) if kept else (None, None)
     data = {"path": str(path), "start": start, "not_used": reason, "record": found.model_dump(mode="json")}
     below = [f"\nRecord: {path}", *([kept.line] if kept else [])]
@@ -169,8 +161,6 @@ def _memory(of: Deployed, log: str, link: str) -> Kept:
 
 
 def _stored(of: Deployed, record: StartRecord) -> Kept:
-    from sparkiac.commands import editing
-
     return Kept(editing.store(of.inventory, of.name, record, of.records))
 
 

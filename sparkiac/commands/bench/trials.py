@@ -9,19 +9,18 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import click
 
+from sparkiac.bench.measuring import BenchJob
+from sparkiac.bench.tuning import Better, Edits, OptionChange, Trial
+from sparkiac.commands import editing
+from sparkiac.commands.apply.options import AnsibleOptions
+from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.inputs import Exit, known, reject
-
-if TYPE_CHECKING:
-    from sparkiac.bench.measuring import BenchJob
-    from sparkiac.bench.tuning import Better, Edits, OptionChange, Trial
-    from sparkiac.commands.apply.options import AnsibleOptions
-    from sparkiac.commands.apply.tree import GeneratedFleet
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.plan import Plan
+from sparkiac.model.bench import BenchRecord
+from sparkiac.plan import Plan
 
 _CONCURRENCY: Final = 8
 """Concurrent requests of the goal `throughput`."""
@@ -124,11 +123,8 @@ def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
     if output is None:
         click.echo(patch, nl=False)
         return Exit.OK
-    try:
+    with editing.writing(output):
         starts.store(output, patch)
-    except OSError as error:
-        click.echo(f"{click.format_filename(output)}: {error.strerror}", err=True)
-        return Exit.IO
     click.echo(f"Patch: git apply {click.format_filename(output)}", err=True)
     return Exit.OK
 

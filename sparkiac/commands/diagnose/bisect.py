@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from sparkiac import engines
-from sparkiac.commands.diagnose.proposal import added_errors, deployments, tried, written
+from sparkiac.commands.diagnose.proposal import Context, added_errors, deployments, tried, written
 from sparkiac.commands.inputs import Exit, reject
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, BisectStep, steps
+from sparkiac.pipeline import Outcome
+from sparkiac.plan import Plan
+from sparkiac.plan.container import Container
 from sparkiac.report import REMOVE, Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from sparkiac.commands.diagnose.proposal import Context
-    from sparkiac.pipeline import Outcome
-    from sparkiac.plan import Plan
-    from sparkiac.plan.container import Container
 
 
 class Configuration(NamedTuple):

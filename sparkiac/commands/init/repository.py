@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import __version__
 from sparkiac.commands.fabric import draft
 from sparkiac.commands.recipes.filling import Filled
+from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.memory.values import GIB
 from sparkiac.report import assets
+from sparkiac.resolve.catalogued import Catalogued
 from sparkiac.upstream import origin
+from sparkiac.upstream.machine import Machine
 from sparkiac.words import entries
 from sparkiac.write import scratch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.resolve.catalogued import Catalogued
-    from sparkiac.upstream.machine import Machine
 
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import wait
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import click
 
 from sparkiac import lock as locks
 from sparkiac.commands.inputs import Exit
-from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
+from sparkiac.lock import Key, LockEntry, PinComparison, PinRequest, RequestResults, RequiredPin
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
+from sparkiac.pipeline import LockState
+from sparkiac.report import Finding
 from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.hub.client import HubClient
+from sparkiac.upstream.transport import Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.lock import Key, LockEntry, PinComparison, PinRequest, RequestResults, RequiredPin
-    from sparkiac.model.lock import Lock
-    from sparkiac.pipeline import LockState
-    from sparkiac.report import Finding
-    from sparkiac.upstream.hub.client import HubClient
-    from sparkiac.upstream.transport import Transport
-
-    Count: TypeAlias = Callable[[object], object]
-    Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
+Count: TypeAlias = Callable[[object], object]
+Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
 
 _DELAY_S: Final = 1.0
 """Progress is shown only if the requests take longer than this."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from sparkiac.catalog.library import SHIPPED
+from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known, reject
 from sparkiac.report import placeholders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from sparkiac.catalog.library import Library
-    from sparkiac.resolve.catalogued import Catalogued
+from sparkiac.resolve.catalogued import Catalogued
 
 _PULLS: Final = "[REPOSITORY#]NUMBER@COMMIT[,…]"
 _PULL: Final = re.compile(r"(?:(?P<repository>[^#@,]+)#)?(?P<number>[1-9][0-9]{0,9})@(?P<commit>[^#@,]+)")

@@ -68,9 +68,8 @@ def _data(
 ) -> list[dict[str, object]]:
     data: list[dict[str, object]] = []
     for each in found:
-        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys})
-        if each.name in values:
-            data[-1]["value"] = values[each.name]
+        value = {"value": values[each.name]} if each.name in values else {}
+        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys, **value})
     return data
 
 
