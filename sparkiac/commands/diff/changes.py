@@ -11,17 +11,17 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from sparkiac import engines
+from sparkiac import engines, pipeline
 from sparkiac.commands.apply import tree
-from sparkiac.commands.diff.side import Side
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
+from sparkiac.pipeline import InputFile
 from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
 from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import gib
 from sparkiac.render import labels
-from sparkiac.report import Finding
+from sparkiac.report import Finding, Report
 from sparkiac.report.artifact import Artifact
 from sparkiac.words.diff import FleetDiff, MemoryChange, MemorySize, PlacedUnit, ValueChange
 
@@ -31,6 +31,23 @@ _LEFT: Final = "left free"
 _GENERATION: Final = "etc/sparkiac/generation.json"
 _SECRETS: Final = "etc/sparkiac/secrets"
 _EMPTY: Final[dict[str, Any]] = {"units": [], "sysctls": []}
+
+
+class Side(NamedTuple):
+    """An inventory that can be compared."""
+
+    name: str
+    plan: Plan
+    artifacts: tuple[Artifact, ...]
+    report: Report
+
+
+def checked(files: tuple[InputFile, InputFile | None]) -> Side | Report:
+    """Check and render an inventory; return its findings if it is not valid."""
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        return outcome.report
+    return Side(files[0].name, outcome.plan, pipeline.render(outcome.plan), outcome.report)
 
 
 def between(old: Side, new: Side) -> FleetDiff:

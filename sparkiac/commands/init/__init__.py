@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import completion, foreign, prompts
+from sparkiac.commands import completion, import_, prompts
 from sparkiac.commands.inputs import Exit, exit_code, printable, reject, show
 from sparkiac.report import hints
 
@@ -170,7 +170,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
     from sparkiac.commands.init import repository
     from sparkiac.report import Report
 
-    entries, _, findings = foreign.read((source,))
+    entries, _, findings = import_.read_files((source,))
     if findings:
         show(Report.of(findings), "text")
         return Exit.BAD_INPUT

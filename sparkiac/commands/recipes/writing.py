@@ -78,18 +78,18 @@ def _path(name: str, library: Library) -> Path:
 
 def _imported(source: str) -> tuple[str, bool]:
     """Return the recipe of a file, and whether a part of the file was lost. Print the report."""
-    from sparkiac.commands import foreign
+    from sparkiac.commands import import_
     from sparkiac.commands.inputs import wants_colour
     from sparkiac.report import Report
     from sparkiac.words import imports as of_import
 
     if not Path(source).exists():
         reject(f"there is no file {source}; to start from a deployment, add --inventory")
-    found = foreign.read((Path(source),))
+    found = import_.read_files((Path(source),))
     if found.findings:
         show(Report.of(found.findings), "text")
         raise click.exceptions.Exit(Exit.BAD_INPUT)
-    text = foreign.one_recipe(found.entries)
+    text = import_.one_recipe(found.entries)
     shown = of_import.text(found.entries, found.skipped, Report(), colour=wants_colour(sys.stderr))
     click.echo(shown, err=True, nl=False)
     return text, of_import.lost(found.entries)
