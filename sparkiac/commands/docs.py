@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import click
 
@@ -34,7 +33,14 @@ def docs(page: str | None, *, man: bool) -> int:
         return Exit.OK
     pages = {name.removesuffix(".md"): path for name, path in assets.files("docs") if name.endswith(".md")}
     if page is None:
-        terminal.show([grid((name, _title(path)) for name, path in pages.items())])
+        terminal.show(
+            [
+                grid(
+                    (name, path.read_text("utf-8").partition("\n")[0].removeprefix("# "))
+                    for name, path in pages.items()
+                )
+            ]
+        )
         return Exit.OK
     text = pages[known("page", page, pages)].read_text("utf-8")
     if terminal.is_terminal():
@@ -52,10 +58,6 @@ def _manual() -> str:
     assert isinstance(root, click.Group)  # noqa: S101
     meanings = descriptions(Exit)
     return manual(root, "sparkiac", __version__, {int(each): meanings[each.name] for each in Exit})
-
-
-def _title(path: Path) -> str:
-    return path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def manual(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -> str:

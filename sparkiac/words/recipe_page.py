@@ -100,13 +100,14 @@ def _facts(data: Data) -> Iterator[tuple[str, str]]:
     """Return the lines at the top; empty ones are left out."""
     start = data.get("start") or {}
     image = data.get("image")
+    together = f", on {data['nodes']} nodes together" if (data["nodes"] or 0) > 1 and data.get("weights") else ""
     release = f" (vLLM {start['vllm']})" if start.get("vllm") else ""
     lines = (
         ("file", data.get("file")),
         ("engine", data["engine"] or "any"),
         ("model", data["model"] or unknown(data) if "model" in data else None),
         ("image", f"{image}{release}" if image else None),
-        ("weights", f"{weights(data)}{_together(data)}" if "weights" in data else None),
+        ("weights", f"{weights(data)}{together}" if "weights" in data else None),
         ("quantization", data.get("quantization")),
         ("nodes", str(data["nodes"]) if data["nodes"] else None),
         ("good for", ", ".join(data.get("use_cases", ()))),
@@ -114,10 +115,6 @@ def _facts(data: Data) -> Iterator[tuple[str, str]]:
         ("needs", ", ".join(data.get("needs", ()))),
     )
     yield from ((name, str(text)) for name, text in lines if text)
-
-
-def _together(data: Data) -> str:
-    return f", on {data['nodes']} nodes together" if data["nodes"] > 1 and data["weights"] else ""
 
 
 def _start(start: Data | None) -> Blocks:

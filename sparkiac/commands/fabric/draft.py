@@ -10,7 +10,7 @@ import click
 
 from sparkiac.fleet.fabric import discovery, reading
 from sparkiac.fleet.fabric.discovery import FoundLink, lasting_address
-from sparkiac.fleet.fabric.reading import HostPorts, RdmaInterface
+from sparkiac.fleet.fabric.reading import HostPorts
 from sparkiac.fleet.query import HostFailure, SshEndpoint
 from sparkiac.model.inventory import FabricLink
 
@@ -67,7 +67,7 @@ def edited(
     for name, links in found.items():
         stated = with_address(links)
         written = [data(link) for link in stated]
-        if not written or written == [_former(link) for link in former[name]]:
+        if not written or written == [link.model_dump(mode="json", exclude_none=True) for link in former[name]]:
             continue
         comments = {index: PROPOSED for index, link in enumerate(stated) if link.proposed}
         try:
@@ -94,24 +94,13 @@ def without_address(found: Mapping[str, Sequence[FoundLink]]) -> dict[str, str]:
 
 def data(link: FoundLink) -> dict[str, Any]:
     """Return a link as the inventory states it."""
-    values = {
-        "interface": link.interface,
-        "hca": link.hca,
-        "address": link.address,
-        "mtu": link.mtu,
-        "speed_gbit": link.speed_gbit,
-        "twin": None if link.twin is None else _twin(link.twin),
-    }
+    values = {key: getattr(link, key) for key in ("interface", "hca", "address", "mtu", "speed_gbit")}
+    twin = link.twin and {"interface": link.twin.interface, "hca": link.twin.hca, "address": lasting_address(link.twin)}
+    return _known(values | {"twin": twin and _known(twin)})
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _twin(twin: RdmaInterface) -> dict[str, Any]:
-    values = {"interface": twin.interface, "hca": twin.hca, "address": lasting_address(twin)}
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _former(link: FabricLink) -> dict[str, Any]:
-    return link.model_dump(mode="json", exclude_none=True)
 
 
 def patch(inventory: Path, before: str, after: str) -> str:

@@ -168,6 +168,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
     """Create a repository from a file of another tool."""
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository
+    from sparkiac.importers import assemble
     from sparkiac.report import Report
 
     entries, _, findings = import_.read_files((source,))
@@ -176,15 +177,8 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
         return Exit.BAD_INPUT
     hosts = machines.grouped(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
     fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
-    return _write(fleet, target, _drafted(fleet, entries), entries=entries)
-
-
-def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
-    from sparkiac.commands.init import repository
-    from sparkiac.importers import assemble
-
-    draft = assemble.inventory(entries, fleet.name, [(host.name, host.address) for host in fleet.hosts])
-    return repository.from_draft(fleet, draft)
+    draft = assemble.inventory(entries, name, [(host.name, host.address) for host in hosts])
+    return _write(fleet, target, repository.from_draft(fleet, draft), entries=entries)
 
 
 def _write(

@@ -198,7 +198,7 @@ def _candidate(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeT
     if plan is None:
         return None
     used = [memory_use.of(host) for host in plan.hosts]
-    if any(map(_exceeds, used)):
+    if any(verdict(use).word == "does not fit" for use in used):
         return None
     order, memory = _memory(used)
     leader = next(each for use in used for each in use.accounts if each.leads)
@@ -220,11 +220,6 @@ def _open(found: Catalogued) -> Filled:
     """Return placeholders for the values that an entry leaves open."""
     left = filling.left_open(found)
     return filling.filled(found.name, left, [(each.key, "") for each in left])
-
-
-def _exceeds(use: HostMemoryUse) -> bool:
-    """Return whether it is known that a host has too little memory."""
-    return verdict(use).word == "does not fit"
 
 
 def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
@@ -257,12 +252,9 @@ def _speed(measured: Sequence[Measurement], leader: DeploymentMemory) -> str:
 def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
     yield f"{each.found.name}{hosts}"
-    yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
+    size = weights(entries.summary(each.found)) if each.found.facts.weights else ""
+    yield "; ".join(filter(None, (size, each.memory, each.speed)))
     if left := filling.left_open(each.found):
         yield f"requires {', '.join(value.key for value in left)}"
     source, _, _ = str(each.found.entry.sources[0]).partition(": ")
     yield f"source: {source}"
-
-
-def _size(found: Catalogued) -> str:
-    return weights(entries.summary(found)) if found.facts.weights else ""
