@@ -33,14 +33,8 @@ def docs(page: str | None, *, man: bool) -> int:
         return Exit.OK
     pages = {name.removesuffix(".md"): path for name, path in assets.files("docs") if name.endswith(".md")}
     if page is None:
-        terminal.show(
-            [
-                grid(
-                    (name, path.read_text("utf-8").partition("\n")[0].removeprefix("# "))
-                    for name, path in pages.items()
-                )
-            ]
-        )
+        heads = {name: path.read_text("utf-8").partition("\n")[0] for name, path in pages.items()}
+        terminal.show([grid((name, head.removeprefix("# ")) for name, head in heads.items())])
         return Exit.OK
     text = pages[known("page", page, pages)].read_text("utf-8")
     if terminal.is_terminal():
