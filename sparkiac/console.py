@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 import click
 
 from sparkiac.cli import cli
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.commands.check import github, sarif
-from sparkiac.formats import findings
 from sparkiac.report import Finding, Loc, Mark, Report, Severity, characters
+from sparkiac.words import annotations, findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +40,8 @@ def test_no_refused_character_is_printable() -> None:
     "written",
     [
         lambda given: findings.as_text(given, colour=False),
-        lambda given: github.commands(given, file=HOSTILE),
-        lambda given: str(sarif.log(given, file="a")["runs"][0]["results"][0]["message"]["text"]),
+        lambda given: annotations.commands(given, file=HOSTILE),
+        lambda given: str(annotations.sarif(given, file="a")["runs"][0]["results"][0]["message"]["text"]),
         lambda given: findings.as_data(given)["findings"][0]["message"],
     ],
 )

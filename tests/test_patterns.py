@@ -35,7 +35,7 @@ SECONDS: Final = 0.2
 ALPHABET: Final = "aA0_- .:/=#'\"\t\n{}[]()<>,;@$%*!~`|&?+\\^x\u00e9"
 REPEATS: Final = {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}
 MANY: Final = 50
-OF_PACKAGE_DATA: Final = {"sparkiac.commands.rules.tables._EXAMPLE", "sparkiac.rules.pages._BLOCK"}
+OF_PACKAGE_DATA: Final = {"sparkiac.rules.pages._BLOCK"}
 """They read docstrings of the package."""
 USE: Final = re.compile(r"\b([A-Z_]{2,})\.(search|match|fullmatch|sub|finditer|findall|split)\(")
 

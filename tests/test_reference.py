@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from sparkiac.cli import cli
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from sparkiac.model.base import Model
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema

@@ -8,8 +8,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from sparkiac.bench import summary
-from sparkiac.bench.summary import Quantity, Spread
-from sparkiac.bench.tables import number
+from sparkiac.bench.summary import Quantity, Spread, number
 from sparkiac.model.bench import BenchRecord
 
 _WIDTH: Final = 760

@@ -51,6 +51,11 @@ TOTAL: Final = Quantity("latency", "ms", higher_is_better=False, of_sample=lambd
 THROUGHPUT: Final = Quantity("throughput", "tokens/s", higher_is_better=True, of_sample=None)
 
 
+def number(value: float) -> str:
+    """Return a number with three significant digits, and at least all digits before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004  four digits
+
+
 def spread(values: Sequence[float]) -> Spread | None:
     """Return median and percentiles; None without values."""
     if not values:

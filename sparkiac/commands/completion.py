@@ -26,9 +26,9 @@ def recipes(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comp
 
 def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the code or the name of a rule or symptom."""
-    from sparkiac.commands.rules import data, symptoms
+    from sparkiac.words import rules as words
 
-    return _starting(incomplete, (*data.names(), *symptoms.names()))
+    return _starting(incomplete, (*words.names(), *words.symptom_names()))
 
 
 def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

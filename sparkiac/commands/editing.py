@@ -1,14 +1,16 @@
-"""Shared by commands that change an inventory: refuse new errors, write the file, print the diff."""
+"""Shared by commands that change files of the user: refuse new errors, write the file, print the diff."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import show
+from sparkiac.commands.inputs import Exit, measurements_path, show
+from sparkiac.model.records import StartRecord
 from sparkiac.pipeline import InputFile
 from sparkiac.report import Finding, Report, hints
 from sparkiac.report.hints import OPEN_POINT
@@ -70,3 +72,30 @@ def _added(before: Report, after: Report) -> list[Finding]:
             added.append(each)
         known[each.code, each.message] -= 1
     return added
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """End the command with exit code 6 if the file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
+        raise click.exceptions.Exit(Exit.IO) from None
+
+
+def store(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path:
+    """Write a record and return its path; raise OSError.
+
+    What an earlier one of `records` states about the same server, and this one does not, stays.
+    """
+    from sparkiac import write
+    from sparkiac.plan import start_records
+
+    found = record
+    for before in reversed(records):
+        found = start_records.merged(before, found)
+    path = measurements_path(inventory) / start_records.file_name(deployment, record.subject)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write.replace(path, start_records.text(found).encode())
+    return path

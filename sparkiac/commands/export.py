@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import INVENTORY, known, planned
+from sparkiac.commands.inputs import INVENTORY, Exit, known, planned, reject
 from sparkiac.report.characters import escaped_line
 
 
@@ -30,16 +29,14 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
 
     known("format", kind, foreign.EXPORTED)
     if output is not None and (output.exists() or output.is_symlink()):
-        message = f"{click.format_filename(output)} exists; name another file, or remove it"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(output)} exists; name another file, or remove it")
     plan = planned(inventory).plan
     names = (each.name for host in plan.hosts for each in host.containers if each.kind == "deployment")
     known("deployment", deployment, sorted({*names}))
     try:
         found = foreign.exporter(kind).write(foreign.nodes(plan, deployment))
     except foreign.ExportError as error:
-        message = f"{error}; export it as docker-run or compose"
-        raise click.UsageError(message) from None
+        reject(f"{error}; export it as docker-run or compose")
     if output is None:
         click.echo(found.text, nl=False)
     else:

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, hashes, known, printable, read, refuse, show
+from sparkiac.commands.inputs import (
+    FORMAT,
+    INVENTORY,
+    WRITE_EXITS,
+    Exit,
+    hashes,
+    known,
+    printable,
+    read,
+    refuse,
+    reject,
+    show,
+)
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 
@@ -78,7 +89,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         show(outcome.report, output_format, output=str(folder), error=str(error))
         click.echo(f"{folder}: {error}", err=True)
         return WRITE_EXITS[type(error).__name__]
-    show(outcome.report, output_format, **_as_json(changes, folder), not_covered=list(uncovered))
+    show(outcome.report, output_format, output=str(folder), **changes._asdict(), not_covered=list(uncovered))
     if output_format == "text":
         _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
@@ -96,7 +107,7 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
     try:
         return pipeline.render_kubernetes(plan)
     except KubernetesError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
 
 
 def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
@@ -107,18 +118,17 @@ def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
     found = write.written_files(folder)
     for other in _MARKS.keys() - {target}:
         if _MARKS[other] in found:
-            message = (
+            reject(
                 f"{folder} contains the files for {other}, which those for {target} would replace; "
                 f"choose another directory for --output, or remove {folder} first"
             )
-            raise click.UsageError(message)
     return folder
 
 
 def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:
     """Print a warning if the files cannot be applied, what they do not cover, and sources that are left over."""
-    from sparkiac.commands.recipes import left_over
-    from sparkiac.formats.findings import wants_colour
+    from sparkiac.commands.inputs import wants_colour
+    from sparkiac.commands.recipes import fetching
 
     text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory.name), result=_RESULTS[target])
     if text:
@@ -126,17 +136,7 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
-    left_over.print_left_over(inventory)
-
-
-def _as_json(changes: Changes, target: Path) -> dict[str, object]:
-    return {
-        "output": str(target),
-        "created": list(changes.created),
-        "changed": list(changes.changed),
-        "removed": list(changes.removed),
-        "unchanged": changes.unchanged,
-    }
+    fetching.print_left_over(inventory)
 
 
 def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:

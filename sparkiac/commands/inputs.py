@@ -1,16 +1,16 @@
-"""Shared by commands: read the inventory and its lock, print findings."""
+"""Shared by commands: exit codes and options, reading the inventory and its lock, printing findings and data."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
+from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TextIO, TypeVar
 
 import click
-
-from sparkiac.commands.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +22,29 @@ if TYPE_CHECKING:
     from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.plan import Plan
     from sparkiac.report import Report
+    from sparkiac.words.page import Block
+
+
+class Exit(IntEnum):
+    """Exit code of a command."""
+
+    OK = 0
+    """The command succeeded; a check found nothing."""
+    FINDINGS = 1
+    """A check found something: an error of the inventory, or a promise that a host does not keep."""
+    BAD_INPUT = 2
+    """Wrong usage, or an inventory that cannot be read, resolved or planned."""
+    STALE = 3
+    """Generated files are stale or were edited by hand, or a host differs from them."""
+    LOCK = 4
+    """The lock of the inventory is missing, incomplete or stale."""
+    BUSY = 5
+    """Another run works on the same files or hosts."""
+    IO = 6
+    """A read, write, program or connection failed."""
+    INTERRUPTED = 130
+    """Interrupted, such as by Ctrl-C."""
+
 
 T = TypeVar("T")
 _LOCK: Final = ".lock.yaml"
@@ -72,9 +95,24 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
     raise click.UsageError(message, ctx or click.get_current_context())
 
 
+def reject(message: str) -> NoReturn:
+    """End the command with a message about a mistake of the user."""
+    raise click.UsageError(message) from None
+
+
 def print_json(data: dict[str, Any]) -> None:
     """Print data as sorted ASCII JSON."""
     click.echo(json.dumps({"format_version": 1} | data, indent=1, sort_keys=True))
+
+
+def answer(output_format: str, data: dict[str, Any], page: Callable[[int], Iterable[Block]]) -> None:
+    """Print data as JSON, or else the page, which gets the width of the terminal."""
+    if output_format == "json":
+        print_json(data)
+        return
+    from sparkiac.commands import terminal
+
+    terminal.show(page(terminal.width()))
 
 
 def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
@@ -83,13 +121,11 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
 
     if not inventory.is_file():
         named = f"{click.format_filename(inventory)} {_missing(inventory)}"
-        message = f"{named}; name an inventory file, such as inventories/lab.yaml"
-        raise click.UsageError(message)
+        reject(f"{named}; name an inventory file, such as inventories/lab.yaml")
     printable(inventory)
     if inventory.name.endswith(_LOCK):
         fitting = inventory.with_name(f"{inventory.name.removesuffix(_LOCK)}.yaml")
-        message = f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}")
     lock = lock_path(inventory)
     own = recipes_path(inventory)
     recipes = recipe_files(own), source_files(own.with_name("sources"))
@@ -147,8 +183,7 @@ def _records(folder: Path, parse: Callable[[bytes], T], remedy: str) -> Iterator
         try:
             yield path, parse(path.read_bytes())
         except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {error}; {remedy} it again, or remove it"
-            raise click.UsageError(message) from None
+            reject(f"{click.format_filename(path)} cannot be read: {error}; {remedy} it again, or remove it")
 
 
 def measurements_path(inventory: Path) -> Path:
@@ -197,8 +232,7 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
         return LinkRecord.from_json(path.read_bytes())
     except ValueError as error:
         hint = "remove it and run `sparkiac fabric verify` again"
-        message = f"{click.format_filename(path)} is not a record of link speeds: {error}; {hint}"
-        raise click.UsageError(message) from None
+        reject(f"{click.format_filename(path)} is not a record of link speeds: {error}; {hint}")
 
 
 def links_path(inventory: Path) -> Path:
@@ -209,8 +243,7 @@ def links_path(inventory: Path) -> Path:
 def printable(path: Path) -> Path:
     """Return the path; refuse one with characters that cannot be printed in a message or manifest."""
     if not str(path).isprintable():
-        message = f"{click.format_filename(path)} has an unprintable character in its name"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(path)} has an unprintable character in its name")
     return path
 
 
@@ -240,11 +273,14 @@ def refuse(outcome: Outcome, inventory: Path, output_format: str, advice: str) -
 
 def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data
     """Print findings: text to standard error, JSON (with `extra`) to standard output."""
+    from sparkiac.words.findings import as_data, as_text
+
     if output_format == "json":
-        from sparkiac.formats.findings import as_data
-
         click.echo(json.dumps(as_data(report) | extra, indent=1))
-        return
-    from sparkiac.formats.findings import as_text, wants_colour
+    else:
+        click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)
 
-    click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)
+
+def wants_colour(stream: TextIO) -> bool:
+    """Return whether to use colours: only on a terminal, and never with NO_COLOR (see no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 
 import click
 
+from sparkiac.commands.inputs import reject
+
 Value = TypeVar("Value")
 FILL: Final = click.option(
     "--fill",
@@ -32,8 +34,7 @@ def value(
         return found
     text = default if given is None else given
     if text is None:
-        message = f"{option} is missing, and without a terminal it cannot be prompted for"
-        raise click.UsageError(message)
+        reject(f"{option} is missing, and without a terminal it cannot be prompted for")
     return parse(text)
 
 
@@ -43,8 +44,7 @@ def parser(option: str, form: str) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if not re.fullmatch(getattr(forms, form), text):
-            message = f"{option} {text!r} is not {forms.FORMS[getattr(forms, form)]}"
-            raise click.UsageError(message)
+            reject(f"{option} {text!r} is not {forms.FORMS[getattr(forms, form)]}")
         return text
 
     return parse
@@ -54,8 +54,7 @@ def host(text: str) -> tuple[str, str]:
     """Parse NAME=ADDRESS, the value of --host."""
     name, _, at = text.partition("=")
     if not name or not at:
-        message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
-        raise click.UsageError(message)
+        reject(f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11")
     return parser("--host", "NAME")(name), address("--host", at)
 
 
@@ -68,5 +67,4 @@ def address(option: str, text: str) -> str:
     try:
         return TypeAdapter(base.Address).validate_python(text)
     except ValidationError:
-        message = f"{option} {text!r} is not {forms.FORMS[forms.ADDRESS]}"
-        raise click.UsageError(message) from None
+        reject(f"{option} {text!r} is not {forms.FORMS[forms.ADDRESS]}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import FORMAT, known, planned
+from sparkiac.commands.inputs import FORMAT, known, planned, reject
 
 
 @click.command()
@@ -35,6 +35,5 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     try:
         text = without_deployment(former, deployment)
     except CannotEdit as reason:
-        message = f"{inventory}: {deployment} must be removed by hand: {reason}"
-        raise click.UsageError(message) from None
+        reject(f"{inventory}: {deployment} must be removed by hand: {reason}")
     return editing.save(inventory, files, report, text, output_format)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import planned
+from sparkiac.commands.inputs import Exit, planned
 
 
 @click.command()
@@ -23,7 +22,7 @@ def schema(inventory: Path | None) -> int:
 
     Exit codes: 0, 2 the inventory has errors.
     """
-    from sparkiac.formats import inventory_schema
+    from sparkiac.words import inventory_schema
 
     made = inventory_schema.schema_of(planned(inventory).plan) if inventory else inventory_schema.schema()
     click.echo(inventory_schema.text(made), nl=False)

@@ -1,13 +1,28 @@
-"""Format sizes, counts and ranges for readers. An unknown size is written as `unknown`."""
+"""Format sizes, counts, ranges and unknown values for readers."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.memory.values import GIB
+from sparkiac.memory.values import GIB, Unknown
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 100 * _MIB
+CAPTURE: Final = "run sparkiac images capture to read it"
+_RUN_LOCK: Final = "run sparkiac lock to read it from the model hub"
+_SET_MEMORY: Final = "set memory.total_gib of the host"
+_READ_LOG: Final = "run sparkiac memory --from-log to read it from a startup log"
+_REMEDIES: Final = (
+    ("config.json", _RUN_LOCK),
+    ("weights", _RUN_LOCK),
+    ("drafter", _RUN_LOCK),
+    ("total memory", _SET_MEMORY),
+    ("requested", _SET_MEMORY),
+    ("CUDA graphs", _READ_LOG),
+    ("model type", _READ_LOG),
+    ("KV dtype", _READ_LOG),
+    ("mamba_cache_mode", _READ_LOG),
+)
 
 
 def gib(size_bytes: int | None) -> str:
@@ -37,3 +52,17 @@ def span(low: float, high: float, unit: str) -> str:
     """Format a range: 41 to 96 tokens/s."""
     first, last = figure(low), figure(high)
     return f"{first} {unit}" if first == last else f"{first} to {last} {unit}"
+
+
+def unknown(found: Unknown) -> str:
+    """Return the text of an unknown value: which facts are missing, and how to provide them."""
+    if not found.missing:
+        return "unknown"
+    names = tuple(dict.fromkeys(found.missing))
+    return "; ".join((f"unknown, missing: {', '.join(names)}", *remedies(found)))
+
+
+def remedies(found: Unknown) -> tuple[str, ...]:
+    """Return how to provide the missing facts, as far as that is possible."""
+    matching = (remedy for word, remedy in _REMEDIES if any(word in name for name in found.missing))
+    return tuple(dict.fromkeys(matching))

@@ -9,7 +9,7 @@ from sparkiac.memory import budget, overhead, startup
 from sparkiac.memory.startup import Startup
 from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.model.platform import is_discrete
-from sparkiac.plan import labels, server_match
+from sparkiac.plan import numbers, server_match
 from sparkiac.plan.parts import Proof
 from sparkiac.plan.values import HostPlan, Plan
 
@@ -109,10 +109,10 @@ def _notes(unknown: tuple[str, ...], proof: Proof, rest: int | None) -> Iterator
     if unknown:
         yield f"Not in the log, and not compared with the inventory: {', '.join(unknown)}."
     if isinstance(proof.options, Unknown):
-        yield f"Nothing can be compared: options are {labels.unknown(proof.options)}."
+        yield f"Nothing can be compared: options are {numbers.unknown(proof.options)}."
         return
     if isinstance(proof.fit, Unknown) and not proof.server.inside:
-        yield f"Nothing can be compared: the memory of the server is {labels.unknown(proof.fit)}."
+        yield f"Nothing can be compared: the memory of the server is {numbers.unknown(proof.fit)}."
         return
     if rest is None:
         yield "The log does not contain the memory used in addition to weights and KV cache."

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
+from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.dependents import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib
 from sparkiac.plan.parts import Dependency
+from sparkiac.render import labels
 from sparkiac.render.drawing import Drawing, draw
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
@@ -86,7 +87,7 @@ def _memory(title: str, account: HostMemoryUse) -> dict[str, Any]:
     lines = labels.lines(account)
     return {
         "title": title,
-        "verdict": verdict.of(account),
+        "verdict": labels.verdict(account),
         "lines": lines,
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
@@ -138,8 +139,7 @@ def _image(each: Container | Program) -> dict[str, str]:
     """Return the image with a digest of 12 digits, and the full reference for the tooltip."""
     if isinstance(each, Program):
         return {"image": each.argv[0], "whole": each.argv[0]}
-    repository, at, digest = each.image.pull.partition("@sha256:")
-    return {"image": f"{repository}@{digest[:12]}" if at else each.image.pull, "whole": each.image.pull}
+    return {"image": labels.brief_image(each.image.pull), "whole": each.image.pull}
 
 
 def _link(link: Dependency) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
+from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.dependents import ConfigFile, Program
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
 from sparkiac.plan.parts import Dependency
+from sparkiac.render import labels
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
@@ -35,7 +36,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "driver": host.values.driver,
         "memory_bytes": host.memory_bytes,
         "memories": [
-            {"title": title, "verdict": verdict.of(use), "lines": labels.lines(use)}
+            {"title": title, "verdict": labels.verdict(use), "lines": labels.lines(use)}
             for title, use in memory_use.by_turn(host)
         ],
         "rows": [_row(each) | {"proof": proven.get(each.name)} for each in host.units],

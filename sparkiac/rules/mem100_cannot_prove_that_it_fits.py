@@ -51,7 +51,7 @@ from typing import Final
 
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Plan
-from sparkiac.plan.labels import CAPTURE, remedies
+from sparkiac.plan.numbers import CAPTURE, remedies
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import proven
 from sparkiac.rules.rule import Hit, hit, rule

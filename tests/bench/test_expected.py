@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.bench import summary, tables, target
+from sparkiac.bench import summary, target
 from sparkiac.model.bench import BenchRecord, BenchSubject, Expected, PointRecord, RoundRecord
+from sparkiac.words import bench as words
 
 PLAN = (
     Expected(what="decode after 1024 tokens", value="", source="plan: x", low=50, high=100, context=1024),
@@ -34,7 +35,7 @@ def record(prompt: int, expected: tuple[Expected, ...], *, mode: str = "single")
 
 def verdicts(of: BenchRecord) -> dict[str, str]:
     """Return the verdict of each row of the table of expectations."""
-    [table] = [each for each in tables.tables(of) if each.columns[0] == "expected"]
+    [table] = [each for each in words.tables(of) if each.heads[0] == "expected"]
     return {row[0]: row[2] for row in table.rows}
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from sparkiac.commands.recipes import data, page
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import memory_use
 from sparkiac.resolve import catalogued
+from sparkiac.words import entries, recipe_page
 from tests.catalog.test_reference import inventory
 from tests.plan.fleets import checked
 from tests.resolve.built import as_yaml
@@ -58,7 +58,7 @@ def test_it_is_proved_that_it_fits_or_said_what_is_unknown(name: str) -> None:
 
 @pytest.mark.parametrize("name", [MEASURED[0], PROFILES[0], "base/single-spark"])
 def test_the_page_says_how_the_source_knows(name: str) -> None:
-    shown = dict(page._facts(data.named(name)))  # noqa: SLF001  the lines at the top of the page
+    shown = dict(recipe_page._facts(entries.named(name)))  # noqa: SLF001  the lines at the top of the page
     told = {"measured": "measured its command", "vendor-profile": "without figures"}
     evidence = catalogued.named(name).entry.evidence
     assert ("evidence" in shown) == (evidence is not None)

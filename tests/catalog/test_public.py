@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from sparkiac.commands.recipes import data
 from sparkiac.resolve import catalogued
+from sparkiac.words import entries
 from tests.catalog.printed.public import DIFFERS, PRINTED
 
 OWN: Final = {"host", "port", "served-model-name"}
@@ -43,7 +43,7 @@ def typed(text: str) -> object:
 
 
 def rendered(name: str) -> dict[str, object]:
-    found = options(data.named(name)["start"]["words"])
+    found = options(entries.named(name)["start"]["words"])
     return {key: value for key, value in found.items() if key not in OWN | PARALLEL}
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import catalog, pipeline
-from sparkiac.commands.recipes import data as plain
 from sparkiac.report import Severity
 from sparkiac.resolve import catalogued
+from sparkiac.words import entries
 from tests.plan.fleets import ONES, checked, said
 from tests.plan.fleets import pins as with_models
 from tests.resolve.built import as_yaml
@@ -98,7 +98,7 @@ def test_an_entry_passes_its_own_check_or_the_list_says_that_it_does_not(name: s
     each = ENTRIES[name]
     outcome = checked(as_yaml(inventory(each)), locked=lock(each))
     refused = {finding.code for finding in outcome.report.findings if finding.severity is Severity.ERROR}
-    assert sorted(plain.needs(each)) == sorted(refused), said(outcome.report.findings)
+    assert sorted(entries.needs(each)) == sorted(refused), said(outcome.report.findings)
 
 
 def rendered(plan: Plan) -> None:

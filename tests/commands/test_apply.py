@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from tests.ansible_python import interpreter
 from tests.commands import fleet
 from tests.commands.fleet import LEASE, LOCAL, RESTART, SAME

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import pytest
 
-from sparkiac.commands.apply import looks, options, page
-from sparkiac.commands.apply.progress import ApplyProgress
+from sparkiac.commands.apply import options
 from sparkiac.commands.apply.results import Results
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
+from sparkiac.commands.live import ApplyProgress
+from sparkiac.fleet import looks
+from sparkiac.words import apply as words
+from sparkiac.words.page import duration
 from tests.commands.fleet import RESTART, SAME
 from tests.plan.fleets import PAIR, planned
 
@@ -80,7 +83,7 @@ def test_hosts_of_a_group_change_together() -> None:
     assert [host.host for host in found.changing] == ["spark-01", "spark-02"]
     assert found.hosts[1].units == (looks.UnitStep("sparkiac-big", "restart", "its group restarts together"),)
     assert found.batches == (("spark-01", "spark-02"),)
-    assert page.order(found.batches) == "spark-01 and spark-02 together"
+    assert words.order(found.batches) == "spark-01 and spark-02 together"
     same = look(spark_01=SAME, spark_02=SAME)
     assert (same.changing, same.batches) == ((), ())
 
@@ -96,7 +99,7 @@ def test_a_host_without_a_generation_and_with_strange_texts() -> None:
     }
     found = look(spark_01=answer)
     assert (found.hosts[0].now, found.hosts[0].new, found.hosts[0].differs) == (None, "a" * 16, True)
-    shown = "".join(str(part) for part in page.page(found._replace(failed=(("x", "y"),)), width=100))
+    shown = "".join(str(part) for part in words.page(found._replace(failed=(("x", "y"),)), 100))
     assert "\x1b" not in shown
     assert found.hosts[0].missing == ("image \\x1b[2J is missing",)
 
@@ -189,7 +192,7 @@ def test_former_hosts_are_work_to_do() -> None:
     plan = planned(PAIR + "retired: {spark-09: {address: 192.168.1.19}}\n")
     found = looks.of_fleet(plan, GENERATIONS, {"spark-01": json.dumps(SAME)})
     assert (found.changing, found.retired, found.work) == ((), ("spark-09",), True)
-    shown = [str(part) for part in page.page(found, width=100)]
+    shown = [str(part) for part in words.page(found, 100)]
     assert shown[-1] == "retired: spark-09: what sparkiac put there is removed at the end"
 
 
@@ -197,4 +200,4 @@ def test_former_hosts_are_work_to_do() -> None:
     ("seconds", "text"), [(0.4, "0 s"), (59.9, "59 s"), (60, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )
 def test_durations(seconds: float, text: str) -> None:
-    assert page.duration(seconds) == text
+    assert duration(seconds) == text

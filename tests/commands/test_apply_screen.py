@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from tests.commands import fleet
 from tests.commands.fleet import LOCAL, RESTART
 from tests.conftest import ROOT

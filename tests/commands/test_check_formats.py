@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
 from sparkiac import rules
-from sparkiac.commands.check import github, sarif
 from sparkiac.report import Finding, Loc, Mark, Origin, Report, Severity
 from sparkiac.report.characters import escaped_line
 from sparkiac.rules.pages import pages
+from sparkiac.words import annotations
 from tests.plan.fleets import PAIR, deployment, service
 from tests.rules.test_check import breaks, rule_of
 
@@ -48,7 +48,7 @@ def finding(file: str = "lab.yaml", message: str = "wrong", *, end_line: int = 3
 
 def run(report: Report | Outcome) -> dict[str, Any]:
     """Return the one run of a log that is valid."""
-    log = sarif.log(report, file="lab.yaml") if isinstance(report, Report) else json.loads(report.out)
+    log = annotations.sarif(report, file="lab.yaml") if isinstance(report, Report) else json.loads(report.out)
     assert list(Draft4Validator(SCHEMA).iter_errors(log)) == []
     [found] = log["runs"]
     return dict(found)
@@ -57,7 +57,7 @@ def run(report: Report | Outcome) -> dict[str, Any]:
 def test_the_schema_is_the_one_of_sarif_and_refuses_what_is_none() -> None:
     Draft4Validator.check_schema(SCHEMA)
     assert "(SARIF) Version 2.1.0" in SCHEMA["title"]
-    log = sarif.log(Report.of([finding()]), file="lab.yaml")
+    log = annotations.sarif(Report.of([finding()]), file="lab.yaml")
     log["runs"][0]["results"][0]["level"] = "fatal"
     assert list(Draft4Validator(SCHEMA).iter_errors(log))
 
@@ -186,7 +186,7 @@ def test_github_gets_a_command_for_each_finding(cli: Cli, folder: Path) -> None:
 
 
 def test_github_gets_no_columns_for_a_place_of_several_lines() -> None:
-    [line] = github.commands(Report.of([finding(end_line=4)]), file="lab.yaml").splitlines()
+    [line] = annotations.commands(Report.of([finding(end_line=4)]), file="lab.yaml").splitlines()
     _, properties, _ = read(line)
     assert (properties["line"], properties["endLine"]) == ("3", "4")
     assert not {"col", "endColumn"} & properties.keys()
@@ -194,7 +194,7 @@ def test_github_gets_no_columns_for_a_place_of_several_lines() -> None:
 
 def test_escapes_are_those_of_githubs_toolkit() -> None:
     found = finding("a,b:c%.yaml", "100%\r\n: a, b")._replace(hint="do", origin=Origin("recipe x"))
-    [line] = github.commands(Report.of([found]), file="").splitlines()
+    [line] = annotations.commands(Report.of([found]), file="").splitlines()
     assert line == (
         "::error file=a%2Cb%3Ac%25.yaml,line=3,endLine=3,col=5,endColumn=9,title=INV002 value"
         "::100%25\\r\\n: a, b%0Ahint: do%0Afrom: recipe x"
@@ -203,7 +203,7 @@ def test_escapes_are_those_of_githubs_toolkit() -> None:
 
 @given(st.text(), st.text(min_size=1))
 def test_any_text_arrives_as_it_is_in_one_line(message: str, file: str) -> None:
-    written = github.commands(Report.of([finding(file, message)]), file="")
+    written = annotations.commands(Report.of([finding(file, message)]), file="")
     assert written.count("\n") == 1
     _, properties, data = read(written[:-1])
     assert (properties["file"], data) == (escaped_line(file), escaped_line(message))

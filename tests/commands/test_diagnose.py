@@ -19,7 +19,7 @@ from tests.plan.fleets import LOCK, ONES, PAIR, deployment
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.commands.diagnose.proposal import Context
     from sparkiac.fleet.diagnosis.matching import Occurrence
     from tests.conftest import Outcome
 

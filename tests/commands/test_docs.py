@@ -13,7 +13,7 @@ import click
 import pytest
 
 from sparkiac.cli import cli as root
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

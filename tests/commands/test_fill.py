@@ -11,7 +11,7 @@ import yaml
 
 from sparkiac import pipeline
 from sparkiac.commands.init.repository import FleetDraft, FleetHost, Placement, from_recipes
-from sparkiac.commands.recipes import choice, filling
+from sparkiac.commands.recipes import filling
 from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.resolve import catalogued
 from tests.commands.test_init import LINKS, answered, printed
@@ -176,7 +176,7 @@ def test_a_wrong_value_writes_nothing(folder: Path, cli: Cli, words: tuple[str, 
 
 
 def test_a_command_is_split_as_a_shell_does() -> None:
-    left = choice.left_open(catalogued.named("deepseek-ai/deepseek-v4-flash-pinned"))
+    left = filling.left_open(catalogued.named("deepseek-ai/deepseek-v4-flash-pinned"))
     given = [("base", "nvcr.io/nvidia/vllm:26.04-py3"), ("install", "python3 -m pip install '.[all]'")]
     found = filling.filled("pinned", left, given)
     assert found.builds["vllm-ds4-pinned"]["install"] == ("python3", "-m", "pip", "install", ".[all]")
@@ -184,13 +184,13 @@ def test_a_command_is_split_as_a_shell_does() -> None:
         filling.filled("pinned", left, [("base", ""), ("install", "pip install '")])
 
 
-OPEN: Final = [each for each in catalogued.everything() if each.usable and choice.left_open(each)]
+OPEN: Final = [each for each in catalogued.everything() if each.usable and filling.left_open(each)]
 
 
 @pytest.mark.parametrize("each", OPEN, ids=[each.name for each in OPEN])
 def test_every_recipe_with_open_values_can_be_written_with_placeholders(each: catalogued.Catalogued) -> None:
     """Its inventory has a plan, in which `check` finds one placeholder for each open value."""
-    left = choice.left_open(each)
+    left = filling.left_open(each)
     filled = filling.filled(each.name, left, [(value.key, "") for value in left])
     links = [FoundLink("enp1s0f1np1", "rocep1s0f1", f"192.168.177.1{number}/24") for number in (1, 2)]
     hosts = tuple(

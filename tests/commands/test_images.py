@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac import catalog
-from sparkiac.commands.images import data as plain_images
+from sparkiac.words import images
 from tests.commands.looks import printed_on_terminal
 
 if TYPE_CHECKING:
@@ -146,14 +146,14 @@ def test_the_shipped_list_fits_the_terminal_and_cuts_no_name(
     page = lines(cli("images", "list"))
     assert max(map(len, page)) <= width
     words = {word for line in page for word in line.split()}
-    for family in plain_images.families():
+    for family in images.families():
         assert {family["name"], *(tag["tag"] for tag in family["tags"])} <= words
         assert family["repository"] in {*words, None}
 
 
-@pytest.mark.parametrize("name", plain_images.names())
+@pytest.mark.parametrize("name", images.names())
 def test_every_image_can_be_shown_at_any_width(cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    data = plain_images.named(name)
+    data = images.named(name)
     for width in (60, 80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
         page = lines(cli("images", "show", name))
@@ -166,7 +166,7 @@ def test_every_image_can_be_shown_at_any_width(cli: Cli, monkeypatch: pytest.Mon
 
 
 def test_families_are_called_like_their_files() -> None:
-    names = [family["name"] for family in plain_images.families()]
+    names = [family["name"] for family in images.families()]
     assert names == [found.document.name.split("/")[-1].removesuffix(".yaml") for found in catalog.image_families()]
     assert "ngc-vllm" in names
 

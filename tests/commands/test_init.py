@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from sparkiac import __version__, pipeline
-from sparkiac.commands.init.steps import _wheel
+from sparkiac.commands.init import _wheel
 from sparkiac.upstream import origin
 from tests.catalog.test_reference import ENTRIES, USABLE
 from tests.commands.test_own_recipes import RECIPE as OWN

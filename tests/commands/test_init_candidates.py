@@ -8,9 +8,9 @@ import pytest
 
 from sparkiac.catalog import library
 from sparkiac.catalog.library import SHIPPED, RecipeText
-from sparkiac.commands.init import candidates
+from sparkiac.commands.init import serving
 from sparkiac.commands.init.repository import FleetHost
-from sparkiac.commands.recipes.own import OwnRecipes
+from sparkiac.commands.recipes.writing import OwnRecipes
 from sparkiac.fleet.machine import Machine
 from sparkiac.memory.values import GIB
 from tests.commands.test_own_recipes import RECIPE as OWN
@@ -25,11 +25,11 @@ SMALL: Final = FleetHost(
 
 
 @pytest.fixture(scope="module")
-def fitting() -> tuple[candidates.Candidate, ...]:
-    return candidates.fitting((SPARK,), (1,), NONE)
+def fitting() -> tuple[serving.Candidate, ...]:
+    return serving.fitting((SPARK,), (1,), NONE)
 
 
-def test_what_the_sizes_prove_stands_before_what_is_unknown(fitting: tuple[candidates.Candidate, ...]) -> None:
+def test_what_the_sizes_prove_stands_before_what_is_unknown(fitting: tuple[serving.Candidate, ...]) -> None:
     words = [each.memory for each in fitting]
     assert words[0].startswith("fits, ")
     kinds = [2 if "unknown" in each and "weights fit" not in each else int("weights fit" in each) for each in words]
@@ -39,27 +39,27 @@ def test_what_the_sizes_prove_stands_before_what_is_unknown(fitting: tuple[candi
 
 
 def test_recipes_that_exceed_the_memory_are_left_out(
-    fitting: tuple[candidates.Candidate, ...],
+    fitting: tuple[serving.Candidate, ...],
 ) -> None:
     names = {each.found.name for each in fitting}
     assert "sakamakismile/gemma-4-12b-coder-nvfp4" not in names, "2.4 GiB over budget"
-    small = {each.found.name: each for each in candidates.fitting((SMALL,), (1,), NONE)}
+    small = {each.found.name: each for each in serving.fitting((SMALL,), (1,), NONE)}
     assert "qwen/qwen3-coder-next-fp8" in names - small.keys()
     assert "nvidia/nemotron-3-nano-4b-fp8" in small
 
 
 def test_a_list_for_several_hosts_has_recipes_of_that_size_and_their_variants() -> None:
     pair = (SPARK, FleetHost("spark-02", "192.168.1.13"))
-    found = candidates.fitting(pair, (2,), NONE)
+    found = serving.fitting(pair, (2,), NONE)
     assert {each.found.nodes for each in found} == {2}
     [flash] = [each for each in found if each.found.name == "deepseek-ai/deepseek-v4-flash"]
-    assert " deepseek-ai/deepseek-v4-flash, 2 hosts " in " ".join(candidates.text((flash,), pair).split())
-    assert " requires commit, pull_requests " in " ".join(candidates.text((flash,), pair).split())
+    assert " deepseek-ai/deepseek-v4-flash, 2 hosts " in " ".join(serving.text((flash,), pair).split())
+    assert " requires commit, pull_requests " in " ".join(serving.text((flash,), pair).split())
     assert "nvidia/qwen3.6-27b-nvfp4#dual-spark" in {each.found.name for each in found}
 
 
-def test_an_entry_shows_size_memory_speed_and_source(fitting: tuple[candidates.Candidate, ...]) -> None:
-    text = " ".join(candidates.text(fitting, (SPARK,)).split())
+def test_an_entry_shows_size_memory_speed_and_source(fitting: tuple[serving.Candidate, ...]) -> None:
+    text = " ".join(serving.text(fitting, (SPARK,)).split())
     assert text.startswith("Recipes for spark-01, without those that are known to exceed the memory: 1 ")
     said = "google/gemma-4-26b-a4b-it-fp8 49 GB loaded; fits, 11.9 GiB left free; decode 64.7 tok/s (dual-Spark post "
     assert said in text
@@ -69,6 +69,6 @@ def test_an_entry_shows_size_memory_speed_and_source(fitting: tuple[candidates.C
 def test_recipes_of_the_directory_are_listed_with_their_measurements() -> None:
     files = (RecipeText("lab/recipes/ours/chat.yaml", ("ours", "chat"), OWN.encode()),)
     own = OwnRecipes(files, library.read(files)[0])
-    [found] = [each for each in candidates.fitting((SPARK,), (1,), own) if each.found.name == "ours/chat"]
+    [found] = [each for each in serving.fitting((SPARK,), (1,), own) if each.found.name == "ours/chat"]
     assert found.memory == "memory unknown"
     assert found.speed == "decode 50 tok/s (our own measurement)"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.commands.memory.tables import LOOKED_FOR
 from sparkiac.memory import startup
 from sparkiac.memory.budget import BEYOND_BYTES
 from sparkiac.memory.startup import Startup
 from sparkiac.model.records import StartRecord
+from sparkiac.words.plan import LOOKED_FOR
 from tests.plan.fleets import COMMIT, LOCK, PAIR, deployment
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rich.text import Text
 
 from sparkiac import catalog, pipeline
-from sparkiac.commands.recipes import data as plain
-from sparkiac.commands.recipes import page as recipe
-from sparkiac.formats import terminal
+from sparkiac.commands import terminal
 from sparkiac.resolve import catalogued
+from sparkiac.words import entries, recipe_page
+from sparkiac.words.page import Verbatim, bullets
 from tests.commands.looks import printed_on_terminal
 
 if TYPE_CHECKING:
@@ -385,12 +384,12 @@ def test_an_image_that_is_built_says_what_the_inventory_must_give(cli: Cli) -> N
     ]
 
 
-@pytest.mark.parametrize("name", plain.names())
+@pytest.mark.parametrize("name", entries.names())
 def test_every_entry_can_be_shown_at_any_width_and_nothing_is_cut(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    data = plain.named(name)
-    copied = {line for part in recipe.page(data) if isinstance(part, terminal.Verbatim) for line in part.splitlines()}
+    data = entries.named(name)
+    copied = {line for part in recipe_page.page(data) if isinstance(part, Verbatim) for line in part.splitlines()}
     for width in WIDTHS:
         monkeypatch.setenv("COLUMNS", str(width))
         page = lines(cli("recipes", "show", name))
@@ -429,7 +428,7 @@ def test_a_snippet_can_be_pasted(name: str) -> None:
         for number in (1, 2, 3, 4)
     )
     head = f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}"
-    text = head + recipe.snippet_text(plain.snippet(catalogued.named(name)))
+    text = head + recipe_page.snippet_text(entries.snippet(catalogued.named(name)))
     outcome = pipeline.check(pipeline.InputFile("lab.yaml", text.encode()), None, allow_unlocked=True)
     form = ("YML", "INV", "REF")
     assert [finding.message for finding in outcome.report.findings if finding.code.startswith(form)] == [], text
@@ -437,7 +436,7 @@ def test_a_snippet_can_be_pasted(name: str) -> None:
 
 @pytest.mark.parametrize("name", catalog.fragment_names())
 def test_a_fragments_snippet_can_be_pasted(name: str) -> None:
-    entry = plain.fragment(name)
+    entry = entries.fragment(name)
     assert entry["snippet"] is None or entry["snippet"]["fragments"][-1] == name
     assert entry["snippet"] is None or set(entry["snippet"]["fragments"]) <= set(catalog.fragment_names())
 
@@ -465,5 +464,5 @@ def test_a_pipe_gets_neither_colour_nor_blanks_at_the_ends(sparkiac: Callable[..
 
 
 def test_words_of_the_catalog_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.show([Text("[bold]a[/bold]"), terminal.bullets(["[red]:smile:"]), terminal.Verbatim("[b]c")])
+    terminal.show(["[bold]a[/bold]", bullets(["[red]:smile:"]), Verbatim("[b]c")])
     assert capsys.readouterr().out == "[bold]a[/bold]\n  - [red]:smile:\n[b]c\n"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.status import live
+from sparkiac.commands import live
+from sparkiac.commands.inputs import Exit
 from sparkiac.fleet.query import Answer, HostFailure
 from sparkiac.fleet.status import HostStatus
 from tests.conftest import ROOT

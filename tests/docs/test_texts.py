@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sparkiac.cli import cli
-from sparkiac.formats.findings import TITLES
+from sparkiac.words.findings import TITLES
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import io
 import pytest
 
 from sparkiac import rules
-from sparkiac.formats.findings import TITLES, as_data, as_text, counts, titles, wants_colour
 from sparkiac.report import Finding, Loc, Mark, Report, Severity
+from sparkiac.words.findings import TITLES, as_data, as_text, counts, titles, wants_colour
 
 GUIDE, POST = TITLES["Spark guide"], TITLES["dual-Spark post"]
 

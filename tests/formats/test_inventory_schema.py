@@ -9,9 +9,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sparkiac import __version__, catalog
-from sparkiac.formats import inventory_schema
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
+from sparkiac.words import inventory_schema
 from tests.plan.fleets import ONES, deployment, planned, resolved
 
 GENERAL: Final = inventory_schema.schema()

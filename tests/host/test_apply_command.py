@@ -13,7 +13,7 @@ import pytest
 from sparkiac.commands.apply.options import parse
 from sparkiac.commands.apply.session import ApplySession
 from sparkiac.commands.apply.tree import GeneratedFleet
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from tests.ansible_python import interpreter
 from tests.commands.fleet import INVENTORY
 from tests.host.test_apply import LOCAL, Bench, make

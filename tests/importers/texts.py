@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import foreign, source
-from sparkiac.commands.import_ import report as imports
 from sparkiac.foreign import assemble, redaction
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report
+from sparkiac.words import imports
 
 if TYPE_CHECKING:
     from sparkiac.foreign.draft import DraftEntry

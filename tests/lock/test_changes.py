@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sparkiac.commands.lock import moves as formats
 from sparkiac.lock import FileChanges, LockChange, PinChange, changes, entry
+from sparkiac.words import lock as words
 from tests.lock.pins import IMAGE, MODEL
 from tests.plan.fleets import ONES, TWOS
 
@@ -29,7 +29,7 @@ def file(text: str, size_bytes: int) -> dict[str, Any]:
 
 
 def told(old: dict[str, Any] | None, new: dict[str, Any]) -> str:
-    return formats.text(changes(old, new))
+    return words.text(changes(old, new))
 
 
 def test_nothing_moves_where_nothing_differs() -> None:
@@ -119,7 +119,7 @@ def test_a_model_that_moves() -> None:
         LockChange("gated", None, after=True),
         LockChange("size_bytes", 19, 4108),
     )
-    assert formats.text([move]) == (
+    assert words.text([move]) == (
         "~ model acme/tiny\n"
         "    commit   111111111111 → 222222222222\n"
         "    licence  - → mit\n"
@@ -151,7 +151,7 @@ def test_a_file() -> None:
 
 
 def test_json_has_every_difference_in_full() -> None:
-    [image_move, model_move] = formats.plain(changes(IMAGES | MODELS, image(digest=TWOS) | model(commit="2" * 40)))
+    [image_move, model_move] = words.data(changes(IMAGES | MODELS, image(digest=TWOS) | model(commit="2" * 40)))
     assert image_move == {
         "kind": "image",
         "name": A,
@@ -173,4 +173,4 @@ def test_json_has_every_difference_in_full() -> None:
     ],
 )
 def test_sizes_for_people(size_bytes: int, says: str) -> None:
-    assert formats.size(size_bytes) == says
+    assert words.size(size_bytes) == says

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import labels, memory_use
+from sparkiac.plan import memory_use
 from sparkiac.plan.numbers import count, figure, gib, span
+from sparkiac.render import labels
 from tests.plan.fleets import LOCK as KNOWN
 from tests.plan.fleets import ONES, PAIR, deployment, planned, service
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 import pytest
 
 from sparkiac.model.inventory import FabricLink
-from sparkiac.plan import labels
 from sparkiac.plan.values import HostPlan, Plan
-from sparkiac.render import page
+from sparkiac.render import labels, page
 from sparkiac.render.drawing import HostBox, draw
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, webui

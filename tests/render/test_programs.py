@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from sparkiac.commands.plan.tables import print_plan
+from sparkiac.commands import terminal
+from sparkiac.words import plan as words
 from tests.plan.fleets import ONES, deployment, planned
 from tests.render.test_ansible import variables
 from tests.render.test_generation import SERVICE, generation
@@ -130,7 +131,7 @@ def test_the_plan_shows_who_asks_whom(rendered: Rendered) -> None:
 
 def test_the_table_shows_programs_and_documents(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:  # noqa: ANN401
     monkeypatch.setenv("COLUMNS", "120")
-    print_plan(planned(FLEET))
+    terminal.show(words.tables(planned(FLEET), terminal.width()))
     shown = capsys.readouterr().out
     rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
     assert "192.168.1.11:8642" in rows["agent"]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.commands.plan.tables import print_plan
+from sparkiac.commands import terminal
 from sparkiac.memory import budget
 from sparkiac.render.templates import fill
+from sparkiac.words import plan as words
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, service
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def test_one_host_has_no_rollout(rendered: Rendered) -> None:
 
 def test_the_table_lists_the_batches(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    print_plan(planned(FLEET + "rollout: {canary: spark-03}\n"))
+    terminal.show(words.tables(planned(FLEET + "rollout: {canary: spark-03}\n"), terminal.width()))
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     at = lines.index("rollout")
     assert lines[at + 2 : at + 5] == [
@@ -168,5 +169,5 @@ def test_the_table_lists_the_batches(capsys: pytest.CaptureFixture[str], monkeyp
         "1.  spark-03 (canary)",
         "2.  spark-01, spark-02 (a group, which changes as a whole)",
     ]
-    print_plan(planned(deployment()))
+    terminal.show(words.tables(planned(deployment()), terminal.width()))
     assert "rollout" not in capsys.readouterr().out

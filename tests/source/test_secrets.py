@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 import yaml
 
-from sparkiac.formats.findings import as_data as as_json
-from sparkiac.formats.findings import as_text
 from sparkiac.model import catalog, inventory, lock, monitoring, platform, services, settings
 from sparkiac.model.base import SECRET_KEYS, Model, SecretRef
 from sparkiac.report import Report
 from sparkiac.source import reader
+from sparkiac.words.findings import as_data as as_json
+from sparkiac.words.findings import as_text
 from tests.source.reading import FLEET, PIECES, ROOT, findings
 
 if TYPE_CHECKING:

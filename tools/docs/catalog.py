@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog, engines
-from sparkiac.commands.images import data as of_images
-from sparkiac.commands.recipes import data as of_recipes
-from sparkiac.commands.recipes.tables import unknown, weights
-from sparkiac.formats.terminal import brief_image
+from sparkiac.render.labels import brief_image
 from sparkiac.resolve import catalogued
+from sparkiac.words import entries as of_recipes
+from sparkiac.words import images as of_images
+from sparkiac.words.recipes import unknown, weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sparkiac.cli import cli
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from sparkiac.model.forms import FORMS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import classes, descriptions, json_schema

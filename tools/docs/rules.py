@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.commands.rules import data
 from sparkiac.rules.pages import BASES, pages
+from sparkiac.words import rules as words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +65,7 @@ FAMILIES = {
 
 def text() -> str:
     """Return the page."""
-    found = [data.explained(page) for page in pages().values()]
+    found = [words.explained(page) for page in pages().values()]
     families = {letters: [each for each in found if family(each["code"]) == letters] for letters in FAMILIES}
     contents = (part for letters, rules in families.items() if rules for part in listed(letters, rules))
     chapters = (part for letters, rules in families.items() if rules for part in chapter(letters, rules))
@@ -96,7 +96,7 @@ def chapter(letters: str, rules: Iterable[Data]) -> Iterator[str]:
 
 def page(rule: Data) -> Iterator[str]:
     """Write one page; its examples are folded."""
-    found = f"profile `{rule['profile']}`" if rule["profile"] else data.FOUND[rule["phase"]]
+    found = f"profile `{rule['profile']}`" if rule["profile"] else words.FOUND[rule["phase"]]
     waived = "may be waived" if rule["waivable"] else "cannot be waived"
     yield f"### {rule['code']} {rule['slug']}\n"
     yield f"**{rule['title']}** {rule['severity'].capitalize()}; {found}; {waived}; since {rule['since']}.\n"

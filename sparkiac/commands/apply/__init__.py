@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, reject
 
 _ASK: Final = "without a terminal, confirmation cannot be asked for: add --yes; {} only shows what would change"
 _JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
@@ -72,6 +72,6 @@ def apply(  # noqa: PLR0913  one parameter for each option
 def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:
     """Raise a usage error if a confirmation is needed and cannot be asked for; `check` is an option that needs none."""
     if asks and output_format == "json":
-        raise click.UsageError(_JSON.format(check))
+        reject(_JSON.format(check))
     if asks and not os.isatty(0):
-        raise click.UsageError(_ASK.format(check))
+        reject(_ASK.format(check))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-import click
+from sparkiac.commands.inputs import reject
 
 _SHORT: Final = {
     "-b": "--become",
@@ -99,8 +99,7 @@ def parse(words: Sequence[str]) -> AnsibleOptions:
     found = tuple(_options(list(words)))
     for option in found:
         if option.name in _REFUSED:
-            message = f"apply cannot use {option.name}: run ansible-playbook with it in the generated directory"
-            raise click.UsageError(message)
+            reject(f"apply cannot use {option.name}: run ansible-playbook with it in the generated directory")
     return AnsibleOptions(tuple(words), found)
 
 
@@ -117,11 +116,10 @@ def _options(words: list[str]) -> Iterator[AnsibleOption]:
         elif word.startswith("-") and word not in {"-", "--"}:
             yield from _short(word, words)
         else:
-            message = (
+            reject(
                 f"word {count - len(words)} after -- is not an option of ansible-playbook; put a value with spaces in "
                 "quotes, and name no playbook: apply runs the generated site.yml"
             )
-            raise click.UsageError(message)
 
 
 def _long(word: str, rest: list[str]) -> AnsibleOption:
@@ -152,8 +150,7 @@ def _short(word: str, rest: list[str]) -> Iterator[AnsibleOption]:
 
 def _next(word: str, rest: list[str]) -> str:
     if not rest:
-        message = f"{word} after -- needs a value"
-        raise click.UsageError(message)
+        reject(f"{word} after -- needs a value")
     return rest.pop(0)
 
 

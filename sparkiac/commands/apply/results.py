@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
 
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import Exit
 from sparkiac.report.characters import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from sparkiac.upstream.playbook import Event
+from sparkiac.upstream.playbook import Event
 
 _INTERRUPTED: Final = frozenset({99, 130, -2})
 """Exit codes of Ansible after an interrupt."""

@@ -1,30 +1,33 @@
-"""One call of `sparkiac apply`: compare the hosts, show the changes, ask for confirmation, apply, report."""
+"""One call of `sparkiac apply`: compare the hosts, show the changes, ask for confirmation, run Ansible, report."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
-from rich.text import Text
 
-from sparkiac.commands.apply import page, run
-from sparkiac.commands.apply.run import Applied
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import print_json
-from sparkiac.formats import terminal
-from sparkiac.formats.terminal import counted
+from sparkiac.commands import terminal
+from sparkiac.commands.apply.options import AnsibleOptions
+from sparkiac.commands.apply.results import Results
+from sparkiac.commands.apply.tree import GeneratedFleet
+from sparkiac.commands.inputs import Exit, print_json
+from sparkiac.commands.live import ApplyProgress
+from sparkiac.fleet import looks
+from sparkiac.fleet.looks import FleetLook
+from sparkiac.upstream import playbook
+from sparkiac.upstream.playbook import Event
 from sparkiac.upstream.programs import ProgramError
+from sparkiac.words import apply as words
+from sparkiac.words.page import counted, duration, names, styled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.commands.apply.looks import FleetLook
-    from sparkiac.commands.apply.options import AnsibleOptions
-    from sparkiac.commands.apply.tree import GeneratedFleet
-
+_LOOK: Final = "playbooks/look.yml"
+_WAITING: Final = "{}: the switch of an apply that has ended still runs; waiting for its end …"
+_NO_HOST: Final = "no host was compared: --limit selects none"
+_SITE: Final = "site.yml"
 _NOTHING: Final = "Nothing to do: the hosts have what {path} contains."
 _UNCHANGED: Final = "Nothing was changed."
 _OTHERS: Final = "Nothing was changed. To apply to the other hosts, add: -- --limit '{limit}'"
@@ -36,6 +39,64 @@ The same command shows the state of each host and applies the rest."""
 _TURN: Final = "playbooks/turn.yml"
 _NAMED: Final = 4
 """More hosts are counted in the question, not named."""
+
+
+class Applied(NamedTuple):
+    """The end of a run."""
+
+    code: Exit
+    reasons: tuple[str, ...]
+    """Why it failed; empty if it did not."""
+    seconds: float
+    outcomes: dict[str, str]
+    """Host → its final state in words."""
+
+
+def look_at(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
+    """Compare the hosts with the generated directory; return a failure if Ansible reached no host."""
+    results, answers, waiting = Results(options.hidden), dict[str, str](), set[str]()
+
+    def on_event(event: Event) -> None:
+        results.on_event(event)
+        if looks.is_answer(event):
+            answers[event["host"]] = event["stdout"]
+        elif event["event"] == "retry" and event["host"] not in waiting:
+            waiting.add(event["host"])
+            click.echo(_WAITING.format(event["host"]), err=True)
+
+    wanted = playbook.PlaybookRun(fleet.path, _LOOK, options.for_look, log)
+    code = results.code(playbook.run(wanted, on_event, lambda: None))
+    if code is Exit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not (answers or results.failed or results.unreachable):
+        reasons = () if code is Exit.OK else tuple(results.reasons(log))
+        return Applied(code or Exit.BAD_INPUT, reasons or (_NO_HOST,), 0, {})
+    found = looks.of_fleet(fleet.plan, fleet.generations, answers)
+    unable = tuple(sorted(results.unreachable.items())), tuple(sorted(results.failed.items()))
+    return found._replace(unreachable=unable[0], failed=unable[1], summary=tuple(results.summary))
+
+
+def change(
+    fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequence[str], path: str = _SITE
+) -> Applied:
+    """Run site.yml, or another playbook that switches hosts, and show the progress of these hosts.
+
+    Raises KeyboardInterrupt after Ansible has ended.
+    """
+    results = Results(options.hidden)
+    with ApplyProgress(hosts) as progress:
+
+        def on_event(event: Event) -> None:
+            results.on_event(event)
+            progress.on_event(event)
+
+        wanted = playbook.PlaybookRun(fleet.path, path, options.words, log)
+        code = results.code(playbook.run(wanted, on_event, progress.waited))
+        if code is Exit.INTERRUPTED:
+            raise KeyboardInterrupt
+        progress.finish(results, done=code is Exit.OK)
+    reasons = () if code is Exit.OK else tuple(results.reasons(log))
+    return Applied(code, reasons, progress.seconds, progress.phases)
 
 
 class ApplySession:
@@ -75,12 +136,12 @@ class ApplySession:
     def _run(self, *, asks: bool, only_check: bool) -> Exit:
         if self._text:
             click.echo(f"Comparing {counted(len(self._fleet.plan.hosts), 'host')} with {self._fleet.path} …", err=True)
-        look = run.look(self._fleet, self._options, self._log)
+        look = look_at(self._fleet, self._options, self._log)
         if isinstance(look, Applied):
             return self._report(look)
-        self._data |= page.data(look)
+        self._data |= words.data(look)
         if self._text:
-            terminal.show(page.page(look, width=terminal.width()))
+            terminal.show(words.page(look, terminal.width()))
         if code := self._prevented(look):
             return code
         if not look.work and look.faulty:
@@ -94,7 +155,7 @@ class ApplySession:
         hosts = [*(host for batch in look.batches for host in batch), *look.retired]
         if asks:
             self._confirm(f"Apply to {_named(hosts)}?")
-        return self._change(hosts, self._options, run.SITE, "Applied to {}")
+        return self._change(hosts, self._options, _SITE, "Applied to {}")
 
     def _confirm(self, question: str) -> None:
         if not click.confirm(question, err=True):
@@ -118,7 +179,7 @@ class ApplySession:
 
     def _change(self, hosts: list[str], options: AnsibleOptions, path: str, done: str) -> Exit:
         try:
-            return self._report(run.change(self._fleet, options, self._log, hosts, path), done)
+            return self._report(change(self._fleet, options, self._log, hosts, path), done)
         except KeyboardInterrupt:
             self._echo(_INTERRUPTED)
             return Exit.INTERRUPTED
@@ -128,10 +189,10 @@ class ApplySession:
         self._data["applied"] = result if applied.outcomes else None
         self._data["reasons"] = applied.reasons
         for reason in applied.reasons if self._text else ():
-            terminal.show([Text(), Text(reason, style="red")])
+            terminal.show(["", styled(reason, "red")])
         if applied.code is Exit.OK:
             text = ("Checked {}" if self._options.check else done).format(counted(len(applied.outcomes), "host"))
-            self._echo(f"{text} in {page.duration(applied.seconds)}.")
+            self._echo(f"{text} in {duration(applied.seconds)}.")
         return applied.code
 
     def _echo(self, text: str) -> None:
@@ -141,7 +202,7 @@ class ApplySession:
 
 def _named(hosts: list[str]) -> str:
     """Return the names of a few hosts, or the number of many."""
-    return page.names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
+    return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
 def in_session(

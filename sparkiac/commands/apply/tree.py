@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import WRITE_EXITS, hashes, printable, read, refuse, show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sparkiac.pipeline import Outcome
-    from sparkiac.plan import Plan
-    from sparkiac.report.artifact import Artifact
-    from sparkiac.write import Changes, WriteError
+from sparkiac.commands.inputs import WRITE_EXITS, Exit, hashes, printable, read, refuse, show
+from sparkiac.pipeline import Outcome
+from sparkiac.plan import Plan
+from sparkiac.report.artifact import Artifact
+from sparkiac.write import Changes, WriteError
 
 _GENERATION: Final = re.compile(rb'^  generation: "(\w+)"$', re.MULTILINE)
 _UNPINNED: Final = "run sparkiac lock {0} and sparkiac generate {0}; nothing was changed on any host"

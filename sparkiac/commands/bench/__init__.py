@@ -8,8 +8,7 @@ from typing import Any, Final
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, print_json
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, reject
 
 _HELP: Final = frozenset({"-h", "--help"})
 _RECORD: Final = click.Path(dir_okay=False, path_type=Path)
@@ -93,22 +92,20 @@ def compare(first: Path, second: Path, output_format: str, *, plot: Path | None)
 
     Exit codes: 0 faster or cannot tell, 1 something is slower, 2 a file cannot be read, 6 no chart was written.
     """
-    from sparkiac.bench import comparison, markdown
-    from sparkiac.commands.bench import files, page
-    from sparkiac.formats import terminal
+    from sparkiac.bench import comparison
+    from sparkiac.commands.bench import starts
+    from sparkiac.words import bench as words
+    from sparkiac.words.page import plain
 
-    records = files.read(first), files.read(second)
+    records = starts.read(first), starts.read(second)
     found = comparison.compare(*records)
     if not found.rows:
-        message = "the records have no point in common: measure the same mode with the same levels"
-        raise click.UsageError(message)
-    if output_format == "json":
-        print_json({**found._asdict(), "rows": [row._asdict() for row in found.rows]})
-    elif output_format == "markdown":
-        click.echo(markdown.of_comparison(found), nl=False)
+        reject("the records have no point in common: measure the same mode with the same levels")
+    if output_format == "markdown":
+        click.echo(words.comparison_markdown(found), nl=False)
     else:
-        terminal.show(page.comparison(found))
-    drawn = files.plot(plot, list(zip((first.stem, second.stem), records, strict=True))) if plot else Exit.OK
+        answer(output_format, plain(found), lambda _: words.comparison(found))
+    drawn = starts.plot(plot, list(zip((first.stem, second.stem), records, strict=True))) if plot else Exit.OK
     slower = any(row.verdict == comparison.SLOWER for row in found.rows)
     return drawn or (Exit.FINDINGS if slower else Exit.OK)
 
@@ -122,18 +119,15 @@ def show(record: Path, output_format: str, *, plot: Path | None) -> int:
 
     Exit codes: 0 done, 1 nothing to draw, 2 the file cannot be read, 6 the chart cannot be written.
     """
-    from sparkiac.bench import markdown
-    from sparkiac.commands.bench import files, page
-    from sparkiac.formats import terminal
+    from sparkiac.commands.bench import starts
+    from sparkiac.words import bench as words
 
-    found = files.read(record)
-    if output_format == "json":
-        print_json({"record": found.model_dump(mode="json")})
-    elif output_format == "markdown":
-        click.echo(markdown.of_record(found), nl=False)
+    found = starts.read(record)
+    if output_format == "markdown":
+        click.echo(words.markdown(found), nl=False)
     else:
-        terminal.show(page.page(found))
-    return files.plot(plot, [(record.stem, found)]) if plot else Exit.OK
+        answer(output_format, {"record": found.model_dump(mode="json")}, lambda _: words.page(found))
+    return starts.plot(plot, [(record.stem, found)]) if plot else Exit.OK
 
 
 @bench.command(short_help="Search for better options, and print them as a patch.")
@@ -166,6 +160,6 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], *, yes: boo
     out of date, 4 lock missing or incomplete, 5 the server serves clients, 6 a host or the server is not reachable, 130
     interrupted or answered with no.
     """
-    from sparkiac.commands.bench import search
+    from sparkiac.commands.bench import trials
 
-    return search.tune(inventory, deployment, ansible, search.SearchRequest(**options), yes=yes)
+    return trials.tune(inventory, deployment, ansible, trials.SearchRequest(**options), yes=yes)

@@ -1,27 +1,23 @@
-"""`sparkiac bench run`: measure a server and write a record."""
+"""`sparkiac bench run`: measure a server, or read the phases of its last start, and write a record."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.bench import starts, startup
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, print_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparkiac.bench.measuring import BenchJob
-    from sparkiac.bench.target import BenchTarget
-    from sparkiac.commands.bench.starts import Deployed
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.plan import Plan
+from sparkiac.bench.measuring import BenchJob
+from sparkiac.bench.target import BenchTarget
+from sparkiac.commands.bench import starts
+from sparkiac.commands.bench.starts import Deployed
+from sparkiac.commands.inputs import Exit, answer, known, reject
+from sparkiac.model.bench import BenchHost, BenchRecord, BenchSubject
+from sparkiac.plan import Plan
 
 _KEY: Final = "SPARKIAC_API_KEY"
 _SERVER: Final = re.compile(r"https?://[^/]")
@@ -35,7 +31,7 @@ _UNKNOWN: Final = (
 )
 
 
-class Words(NamedTuple):
+class _Words(NamedTuple):
     """The arguments of the command."""
 
     inventory: Path | None
@@ -52,7 +48,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
     of = starts.deployed(given.inventory, given.deployment or "", output_format) if given.inventory else None
     try:
         if given.mode == "startup":
-            return startup.run(of, options["log"], options["output"], output_format)
+            return _startup(of, options["log"], options["output"], output_format)
         target = _target(of, options)
         if isinstance(target, Exit):
             return target
@@ -75,16 +71,15 @@ def is_busy(target: BenchTarget) -> bool:
     return busy != 0
 
 
-def _parsed(words: tuple[str, ...], url: str | None) -> Words:
+def _parsed(words: tuple[str, ...], url: str | None) -> _Words:
     """Return the arguments; with --url only the mode."""
     names = 0 if url else 2
     if not names <= len(words) <= names + 1:
-        message = "name INVENTORY and DEPLOYMENT, or --url, and then at most one mode"
-        raise click.UsageError(message)
+        reject("name INVENTORY and DEPLOYMENT, or --url, and then at most one mode")
     from sparkiac.bench.points import MODES
 
     mode = known("mode", words[names], MODES) if len(words) > names else "single"
-    return Words(None, None, mode) if url else Words(Path(words[0]), words[1], mode)
+    return _Words(None, None, mode) if url else _Words(Path(words[0]), words[1], mode)
 
 
 def _levels(text: str | None, mode: str) -> tuple[float, ...]:
@@ -97,8 +92,7 @@ def _levels(text: str | None, mode: str) -> tuple[float, ...]:
     for each in found:
         if not math.isfinite(each) or each < 0 or (each == 0 and not zero) or (whole and not each.is_integer()):
             what = f"{'whole ' if whole else ''}numbers{'' if zero else ' above 0'}"
-            message = f"--levels must be {what} separated by commas, such as 1,2,4,8"
-            raise click.UsageError(message)
+            reject(f"--levels must be {what} separated by commas, such as 1,2,4,8")
     return found
 
 
@@ -108,8 +102,7 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> BenchTarget | Exit:
     if of is not None:
         return planned_target(of.plan, of.name)
     if not _SERVER.match(options["url"]):
-        message = "--url contains no server; write it with http:// or https://, such as http://192.168.1.11:8000"
-        raise click.UsageError(message)
+        reject("--url contains no server; write it with http:// or https://, such as http://192.168.1.11:8000")
     return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
 
 
@@ -136,14 +129,14 @@ def _job(mode: str, levels: Sequence[float], options: dict[str, Any]) -> BenchJo
 
 def _measure(target: BenchTarget, of: Deployed | None, job: BenchJob, output: Path | None, output_format: str) -> Exit:
     from sparkiac.bench import measuring
-    from sparkiac.commands.bench import files, progress
+    from sparkiac.commands.live import BenchProgress
 
-    with progress.BenchProgress(text=output_format == "text") as shown:
-        result = measuring.measure(target, job, files.now(), shown.on_progress)
+    with BenchProgress(text=output_format == "text") as shown:
+        result = measuring.measure(target, job, starts.now(), shown.on_progress)
     record = result.record
     if not (record.points or record.tools):
         return _nothing(job.seconds, record, output_format)
-    path = output or files.place(of.inventory if of else None, record)
+    path = output or starts.place(of.inventory if of else None, record)
     code = starts.report(of, record, path, output_format)
     if code is not Exit.OK:
         return code
@@ -153,12 +146,79 @@ def _measure(target: BenchTarget, of: Deployed | None, job: BenchJob, output: Pa
 
 
 def _nothing(seconds: float, record: BenchRecord, output_format: str) -> Exit:
-    from sparkiac.commands.bench import page
-    from sparkiac.formats import terminal
+    from sparkiac.words import bench as words
+    from sparkiac.words.page import Verbatim
 
-    if output_format == "json":
-        print_json({"path": None, "start": None, "not_used": None, "record": record.model_dump(mode="json")})
-    else:
-        terminal.show(page.page(record))
-        click.echo(f"\nNothing was measured in {seconds:.0f} s.")
+    below = Verbatim(f"\nNothing was measured in {seconds:.0f} s.")
+    data = {"path": None, "start": None, "not_used": None, "record": record.model_dump(mode="json")}
+    answer(output_format, data, lambda _: (*words.page(record), below))
     return Exit.INTERRUPTED if record.interrupted else Exit.FINDINGS
+
+
+class _StartupLog(NamedTuple):
+    """A startup log, and what started."""
+
+    text: str
+    subject: BenchSubject
+    before: Mapping[str, BenchHost]
+    """Facts of the host, if the log is from its journal."""
+
+
+def _startup(of: Deployed | None, log: Path | None, output: Path | None, output_format: str) -> Exit:
+    """Read the log, write the record and show it."""
+    from sparkiac import __version__
+    from sparkiac.bench import phases
+    from sparkiac.model.bench import BenchRecord
+
+    found = _of_file(of, log) if log or of is None else _of_journal(of)
+    listed = phases.phases(found.text)
+    if not listed:
+        click.echo("the log contains no complete start of vLLM", err=True)
+        return Exit.FINDINGS
+    record = BenchRecord(
+        mode="startup",
+        tool=f"sparkiac {__version__}",
+        taken=starts.now(),
+        subject=found.subject,
+        before=dict(found.before),
+        phases=listed,
+    )
+    path = output or starts.place(of.inventory if of else None, record)
+    return starts.report(of, record, path, output_format, log=found.text)
+
+
+def _of_file(of: Deployed | None, log: Path | None) -> _StartupLog:
+    """Read a log file; without a deployment, its name is all that is known about the server."""
+    from sparkiac.model.bench import BenchSubject
+
+    if log is None:
+        reject("mode startup with --url needs --log: the log of a start")
+    text = log.read_text(encoding="utf-8", errors="replace")
+    return _StartupLog(text, BenchSubject(url="", model=log.stem) if of is None else _subject(of), {})
+
+
+def _of_journal(of: Deployed) -> _StartupLog:
+    """Read the startup log from the journal of the host, and read which generation the host runs."""
+    from sparkiac.bench import target
+    from sparkiac.fleet.diagnosis import journal
+    from sparkiac.fleet.query import endpoint
+    from sparkiac.model.bench import BenchHost
+    from sparkiac.upstream.programs import ProgramError
+
+    host, container = target.leading(of.plan, of.name)
+    there = endpoint(host)
+    try:
+        text = journal.printed(there.target, container.unit, port=there.port)[0]
+    except ProgramError as error:
+        click.echo(f"{host.name}: {error}", err=True)
+        raise click.exceptions.Exit(Exit.IO) from None
+    return _StartupLog(text, _subject(of), {host.name: BenchHost(), **target.host_facts((host,))})
+
+
+def _subject(of: Deployed) -> BenchSubject:
+    from sparkiac.bench import target
+    from sparkiac.model.bench import BenchSubject
+
+    host, container = target.leading(of.plan, of.name)
+    served = next(iter(container.server.served), of.name)
+    return target.subject_of(host, container, (host,), BenchSubject(url="", model=served))

@@ -1,26 +1,75 @@
-"""Write a bench record, and the recorded start for the next plan if the hosts run what the inventory describes."""
+"""Records of measurements: files, the page, and the recorded start for the next plan.
+
+A start is recorded only if the hosts run what the inventory describes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, measurements_path, planned, print_json
+from sparkiac.commands import editing
+from sparkiac.commands.inputs import Exit, answer, known, measurements_path, planned, reject
+from sparkiac.model.bench import BenchRecord
+from sparkiac.model.records import StartRecord, StartSubject
+from sparkiac.plan import HostPlan, Plan
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.model.records import StartRecord, StartSubject
-    from sparkiac.plan import HostPlan, Plan
-
+_SAFE: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _UNPINNED = "the lock does not pin its image and its model; run sparkiac lock"
 _NOTHING = (
     "it has no speed that a plan uses: at least 3 rounds without other clients and errors, and 64 generated tokens for "
     "decode, 1,000 tokens of prompt for prefill, or several concurrent requests"
 )
+
+
+def now() -> str:
+    """Return the date and time, UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def place(inventory: Path | None, record: BenchRecord) -> Path:
+    """Return the path of a new record."""
+    subject = record.subject
+    name = "".join(each if each in _SAFE else "-" for each in subject.title.lower())
+    moment = record.taken.replace(":", "").replace("-", "")
+    folder = (inventory.parent if inventory else Path()) / "measurements/bench"
+    return folder / f"{name}-{record.mode}-{moment}.json"
+
+
+def store(path: Path, text: str) -> None:
+    """Write a file and its directory. The file is complete or unchanged. Raises OSError."""
+    from sparkiac import write
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write.replace(path, text.encode())
+
+
+def read(path: Path) -> BenchRecord:
+    """Read a record, or the output of another benchmark."""
+    from sparkiac.bench import foreign
+
+    try:
+        return foreign.read(path.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError) as error:
+        reject(f"{click.format_filename(path)}: {getattr(error, 'strerror', error)}")
+
+
+def plot(path: Path, listed: Sequence[tuple[str, BenchRecord]]) -> Exit:
+    """Write the chart of one or two records."""
+    from sparkiac.bench import chart
+
+    drawn = chart.svg(listed)
+    if drawn is None:
+        click.echo("the record has no samples to draw", err=True)
+        return Exit.FINDINGS
+    with editing.writing(path):
+        store(path, drawn)
+    click.echo(f"Chart: {path}", err=True)
+    return Exit.OK
 
 
 class Deployed(NamedTuple):
@@ -71,23 +120,16 @@ class Kept(NamedTuple):
 def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: str, log: str | None = None) -> Exit:
     """Write the bench record and the recorded start for the next plan, and show both. `log` is the startup log."""
     from sparkiac.bench import measuring
-    from sparkiac.commands.bench import files, page
-    from sparkiac.formats import terminal
+    from sparkiac.words import bench as words
+    from sparkiac.words.page import Verbatim
 
-    try:
-        files.store(path, measuring.text(found))
+    with editing.writing(path):
+        store(path, measuring.text(found))
         kept = None if of is None else keep(of, found, path, log)
-    except OSError as error:
-        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
-        return Exit.IO
-    if output_format == "json":
-        start, reason = (str(kept.path) if kept.path else None, kept.reason or None) if kept else (None, None)
-        print_json({"path": str(path), "start": start, "not_used": reason, "record": found.model_dump(mode="json")})
-        return Exit.OK
-    terminal.show(page.page(found))
-    click.echo(f"\nRecord: {path}")
-    if kept:
-        click.echo(kept.line)
+    start, reason = (str(kept.path) if kept.path else None, kept.reason or None) if kept else (None, None)
+    data = {"path": str(path), "start": start, "not_used": reason, "record": found.model_dump(mode="json")}
+    below = [f"\nRecord: {path}", *([kept.line] if kept else [])]
+    answer(output_format, data, lambda _: (*words.page(found), *map(Verbatim, below)))
     return Exit.OK
 
 
@@ -119,9 +161,7 @@ def _memory(of: Deployed, log: str, link: str) -> Kept:
 
 
 def _stored(of: Deployed, record: StartRecord) -> Kept:
-    from sparkiac.commands import measurements
-
-    return Kept(measurements.store(of.inventory, of.name, record, of.records))
+    return Kept(editing.store(of.inventory, of.name, record, of.records))
 
 
 def _link(of: Deployed, path: Path) -> str:

@@ -1,4 +1,7 @@
-"""The trials of `sparkiac bench tune`: a changed inventory, its tree, the switch of the hosts, and the measurement."""
+"""`sparkiac bench tune`: try changes of a deployment on its hosts, and print the better ones as a patch.
+
+A trial is a changed inventory, its tree, the switch of the hosts, and a measurement.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,125 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import click
 
-from sparkiac.commands.exits import Exit
+from sparkiac.bench.measuring import BenchJob
+from sparkiac.bench.tuning import Better, Edits, OptionChange, Trial
+from sparkiac.commands import editing
+from sparkiac.commands.apply.options import AnsibleOptions
+from sparkiac.commands.apply.tree import GeneratedFleet
+from sparkiac.commands.inputs import Exit, known, reject
+from sparkiac.model.bench import BenchRecord
+from sparkiac.plan import Plan
 
-if TYPE_CHECKING:
-    from sparkiac.bench.measuring import BenchJob
-    from sparkiac.bench.tuning import Edits, Trial
-    from sparkiac.commands.apply.options import AnsibleOptions
-    from sparkiac.commands.apply.tree import GeneratedFleet
-    from sparkiac.model.bench import BenchRecord
-    from sparkiac.plan import Plan
-
+_CONCURRENCY: Final = 8
+"""Concurrent requests of the goal `throughput`."""
 _TIMES: Final = 2
 """A trial starts only if twice the time of the longest one is left: for itself, and for the former options."""
 _STUCK: Final = "The hosts were not switched back to {path}: run sparkiac apply. Ansible's output: {log}"
+
+
+class SearchRequest(NamedTuple):
+    """What to search for."""
+
+    goal: str
+    minutes: float
+    runs: int
+    prompt_tokens: int | None
+    output_tokens: int | None
+    generated: Path | None
+    """Generated directory."""
+    output: Path | None
+    """File of the patch."""
+
+
+def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], search: SearchRequest, *, yes: bool) -> int:
+    """Try changes of options on the hosts, restore the original options, and print the best ones as a patch."""
+    from sparkiac.bench import measuring, tuning
+    from sparkiac.bench.points import Sizes
+    from sparkiac.bench.target import leading
+    from sparkiac.commands.apply import options, tree
+    from sparkiac.plan import startup_log
+    from sparkiac.upstream import playbook
+    from sparkiac.upstream.programs import ProgramError
+
+    given = options.parse(ansible)
+    try:
+        playbook.program("ansible-playbook")
+    except ProgramError as error:
+        reject(str(error))
+    fleet = tree.checked(inventory, search.generated, "text")
+    known("deployment", deployment, startup_log.servers(fleet.plan))
+    listed = tuning.changes(leading(fleet.plan, deployment)[1])
+    if not listed:
+        reject(f"nothing to tune in {deployment}: `bench tune` changes options of vLLM only")
+    _ask(deployment, listed, search.minutes, yes=yes)
+    seconds = search.minutes * 60
+    mode, levels = ("sweep", (float(_CONCURRENCY),)) if search.goal == "throughput" else ("single", ())
+    job = measuring.BenchJob(
+        mode, Sizes(search.prompt_tokens, search.output_tokens), levels, None, search.runs, seconds
+    )
+    with tempfile.TemporaryDirectory(prefix="sparkiac-tune-") as folder:
+        until_s = time.monotonic() + seconds
+        bed = Bed(inventory, deployment, fleet, given, job, Path(folder), until_s)
+        return _run(bed, listed, search.goal, search.output)
+
+
+def _ask(name: str, listed: tuple[OptionChange, ...], minutes: float, *, yes: bool) -> None:
+    click.echo(f"Changes to try, each with a restart of {name}, in at most {minutes:g} minutes:", err=True)
+    for change in listed:
+        click.echo(f"  {change.text}", err=True)
+    if not yes:
+        click.confirm("Start?", err=True, abort=True)
+
+
+def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | None) -> Exit:
+    """Search, restore the former options in any case, and report."""
+    from sparkiac.bench import tuning
+    from sparkiac.upstream.streaming import ServerError
+
+    tried: list[Trial] = []
+    hosts = Hosts(bed)
+    try:
+        base = _present(bed, "the present options")
+        if isinstance(base, Exit):
+            return base
+        with hosts:
+            for trial in tuning.search(base, listed, goal, hosts.try_):
+                tried.append(trial)
+                click.echo(_line(trial), err=True)
+        if hosts.away:
+            return Exit.FINDINGS
+        again = _present(bed, "the present options again") if any(each.kept for each in tried) else base
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        return Exit.IO
+    return again if isinstance(again, Exit) else _report(bed, tuning.result(tried, again, goal), output)
+
+
+def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
+    from sparkiac.commands.bench import starts
+    from sparkiac.write.preview import diff_of
+
+    if not found.edits:
+        click.echo("No change made it better beyond the noise; the inventory stays as it is.", err=True)
+        return Exit.OK
+    raw = bed.inventory.read_bytes()
+    patch = diff_of(bed.inventory.as_posix(), raw, _edited(raw, found.edits))
+    row = found.row
+    if row is not None:
+        click.echo(f"{row.quantity}: {row.first:.4g} → {row.second:.4g} {row.unit} ({row.change:+.1%})", err=True)
+    if output is None:
+        click.echo(patch, nl=False)
+        return Exit.OK
+    with editing.writing(output):
+        starts.store(output, patch)
+    click.echo(f"Patch: git apply {click.format_filename(output)}", err=True)
+    return Exit.OK
 
 
 class Bed(NamedTuple):
@@ -82,7 +187,7 @@ class Hosts:
         self.away = True
         if reason := _apply(self._bed, fleet):
             return reason
-        found = measured(self._bed, f"trial {self._number}", fleet.plan)
+        found = _measured(self._bed, f"trial {self._number}", fleet.plan)
         self._longest_s = max(self._longest_s, time.monotonic() - began)
         return "the server is busy or does not respond" if isinstance(found, Exit) else found
 
@@ -93,7 +198,7 @@ class Hosts:
         from sparkiac.commands.inputs import hashes, read
 
         inventory, lock = read(self._bed.inventory)
-        changed = inventory._replace(raw=edited(inventory.raw, edits))
+        changed = inventory._replace(raw=_edited(inventory.raw, edits))
         outcome = pipeline.check(changed, lock)
         if outcome.plan is None or outcome.report.failed:
             return next((each.message for each in outcome.report.findings if each.severity.name == "ERROR"), "refused")
@@ -104,19 +209,19 @@ class Hosts:
         return GeneratedFleet(outcome.plan, path, generations(artifacts))
 
 
-def edited(raw: bytes, edits: Edits) -> bytes:
+def _edited(raw: bytes, edits: Edits) -> bytes:
     """Return the text of an inventory with some changes."""
     from sparkiac.fix.edits import edited as changed
 
     return changed(raw.decode(), edits).encode()
 
 
-def present(bed: Bed, what: str) -> BenchRecord | Exit:
+def _present(bed: Bed, what: str) -> BenchRecord | Exit:
     """Measure the deployment with its present options, also for the next plan."""
     from sparkiac.commands.bench import starts
     from sparkiac.commands.inputs import read
 
-    found = measured(bed, what, bed.fleet.plan)
+    found = _measured(bed, what, bed.fleet.plan)
     if isinstance(found, Exit):
         return found
     of = starts.Deployed(bed.inventory, bed.name, bed.fleet.plan, read(bed.inventory)[0].records)
@@ -124,10 +229,11 @@ def present(bed: Bed, what: str) -> BenchRecord | Exit:
     return found
 
 
-def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
+def _measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
     """Measure the deployment as a plan has it, and write the record."""
     from sparkiac.bench import measuring
-    from sparkiac.commands.bench import files, measure, progress
+    from sparkiac.commands.bench import measure, starts
+    from sparkiac.commands.live import BenchProgress
 
     click.echo(f"Measuring {what} …", err=True)
     found = measure.planned_target(plan, bed.name)
@@ -135,22 +241,22 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
         return found
     if measure.is_busy(found):
         return Exit.BUSY
-    with progress.BenchProgress(text=True) as shown:
-        result = measuring.measure(found, bed.job, files.now(), shown.on_progress)
-    files.store(_place(bed, result.record, what), measuring.text(result.record))
+    with BenchProgress(text=True) as shown:
+        result = measuring.measure(found, bed.job, starts.now(), shown.on_progress)
+    starts.store(_place(bed, result.record, what), measuring.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt
     return result.record
 
 
 def _place(bed: Bed, record: BenchRecord, what: str) -> Path:
-    from sparkiac.commands.bench import files
+    from sparkiac.commands.bench import starts
 
-    path = files.place(bed.inventory, record)
+    path = starts.place(bed.inventory, record)
     return path.with_name(f"{path.stem}-{what.replace(' ', '-')}.json")
 
 
-def line(trial: Trial) -> str:
+def _line(trial: Trial) -> str:
     """Return one line about a trial."""
     if trial.row is None:
         return f"  {trial.change.text}: not measured: {trial.reason}"
@@ -168,8 +274,8 @@ def _saved(bed: Bed) -> Path:
 
 def _apply(bed: Bed, fleet: GeneratedFleet) -> str:
     """Switch the hosts to a tree; return why it failed, or an empty text."""
-    from sparkiac.commands.apply import run
+    from sparkiac.commands.apply import session
 
     hosts = [host.name for host in fleet.plan.hosts if any(each.name == bed.name for each in host.containers)]
-    applied = run.change(fleet, bed.options, bed.log, hosts)
+    applied = session.change(fleet, bed.options, bed.log, hosts)
     return "" if applied.code is Exit.OK else "; ".join(applied.reasons) or "the apply failed"

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, print_json
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, reject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.commands.diagnose.context import Context
-    from sparkiac.fleet.diagnosis import Diagnosis
+    from sparkiac.commands.diagnose.proposal import Context
     from sparkiac.fleet.diagnosis.lines import Log
     from sparkiac.plan.startup_log import StartupComparison
 
@@ -69,21 +67,18 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     """
     request = DiagnoseOptions(**given)
     if request.inventory is None and (request.deployment or request.writes or request.bisect):
-        message = "--deployment, --write and --bisect need --inventory"
-        raise click.UsageError(message)
+        reject("--deployment, --write and --bisect need --inventory")
     if not request.logs and request.deployment is None:
-        raise click.UsageError(_NOTHING)
+        reject(_NOTHING)
     return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
 
 
 def _diagnose(request: DiagnoseOptions) -> int:
     from sparkiac.commands import editing
-    from sparkiac.commands.diagnose import data, page
-    from sparkiac.commands.diagnose.context import load
-    from sparkiac.commands.diagnose.proposal import propose
+    from sparkiac.commands.diagnose.proposal import load, propose
     from sparkiac.fleet.diagnosis import diagnose as diagnosed
     from sparkiac.fleet.diagnosis.matching import DiagnosedServer
-    from sparkiac.formats import terminal
+    from sparkiac.words import diagnose as words
 
     logs = tuple(map(_log, request.logs))
     context = load(request.inventory, request.deployment, logs, request.output_format) if request.inventory else None
@@ -99,13 +94,9 @@ def _diagnose(request: DiagnoseOptions) -> int:
         former = context.files[0]
         if not editing.replaced(Path(former.name), former.raw, proposal.raw, during="run"):
             return Exit.BUSY
-    if request.output_format == "json":
-        found = data.plain(diagnosis) | data.compared(compared)
-        print_json(found | data.change(proposal, written=written))
-    else:
-        _print_text(diagnosis, compared)
-        if proposal:
-            terminal.show(page.change(proposal, file=str(request.inventory), written=written))
+    data = words.data(diagnosis) | words.compared_data(compared) | words.change_data(proposal, written=written)
+    page = words.page(diagnosis, compared, proposal, file=str(request.inventory), written=written)
+    answer(request.output_format, data, lambda _: page)
     return Exit.FINDINGS if diagnosis.failed else Exit.OK
 
 
@@ -115,14 +106,12 @@ def _log(path: Path) -> Log:
     if str(path) == "-":
         return lines.read("standard input", _blocks(sys.stdin.buffer))
     if path.suffix in _YAML:
-        message = f"{click.format_filename(path)} is not a log; name an inventory with --inventory"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(path)} is not a log; name an inventory with --inventory")
     try:
         with path.open("rb") as file:
             return lines.read(str(path), _blocks(file))
     except OSError as error:
-        message = f"{click.format_filename(path)} cannot be read: {error.strerror}"
-        raise click.UsageError(message) from None
+        reject(f"{click.format_filename(path)} cannot be read: {error.strerror}")
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -147,22 +136,10 @@ def _compared(context: Context, logs: tuple[Log, ...]) -> StartupComparison | No
     return startup_log.compare_log(context.container.name, context.host, text)
 
 
-def _print_text(diagnosis: Diagnosis, compared: StartupComparison | None) -> None:
-    from sparkiac.commands.diagnose import page
-    from sparkiac.commands.memory import tables
-    from sparkiac.formats import terminal
-
-    terminal.show(page.page(diagnosis))
-    if compared is not None and compared.compared:
-        title = f"Plan and log, {compared.name} on {compared.host}"
-        terminal.show((terminal.heading(title), *tables.compared(compared)))
-
-
 def _bisect(request: DiagnoseOptions, directory: Path) -> int:
     from sparkiac.commands.diagnose import bisect
-    from sparkiac.commands.diagnose.context import load
+    from sparkiac.commands.diagnose.proposal import load
 
     if request.logs or request.inventory is None or request.deployment is None:
-        message = "--bisect needs --inventory and --deployment, and no log"
-        raise click.UsageError(message)
+        reject("--bisect needs --inventory and --deployment, and no log")
     return bisect.write(load(request.inventory, request.deployment, (), request.output_format), directory)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from sparkiac import engines
-from sparkiac.commands.diagnose.context import deployments
-from sparkiac.commands.diagnose.proposal import added_errors, tried, written
-from sparkiac.commands.exits import Exit
+from sparkiac.commands.diagnose.proposal import Context, added_errors, deployments, tried, written
+from sparkiac.commands.inputs import Exit, reject
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, BisectStep, steps
+from sparkiac.pipeline import Outcome
+from sparkiac.plan import Plan
+from sparkiac.plan.container import Container
 from sparkiac.report import REMOVE, Edit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from sparkiac.commands.diagnose.context import Context
-    from sparkiac.pipeline import Outcome
-    from sparkiac.plan import Plan
-    from sparkiac.plan.container import Container
 
 
 class Configuration(NamedTuple):
@@ -42,11 +37,9 @@ class Configuration(NamedTuple):
 def write(context: Context, directory: Path) -> int:
     """Write the configurations of a deployment into a new directory."""
     if not engines.named(context.container.server.engine).vllm:
-        message = f"{context.container.name} does not run vLLM; --bisect works for vLLM only"
-        raise click.UsageError(message)
+        reject(f"{context.container.name} does not run vLLM; --bisect works for vLLM only")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        message = f"{click.format_filename(directory)} exists and is not an empty directory; name a new one"
-        raise click.UsageError(message)
+        reject(f"{click.format_filename(directory)} exists and is not an empty directory; name a new one")
     wanted = removable(steps(context.container), context)
     found = configurations(wanted, context)
     if not found:

@@ -1,39 +1,78 @@
-"""The text of an inventory with the changes that remove the causes of symptoms, each checked before it is offered."""
+"""The deployment of logs, and changes of its inventory that remove causes, each checked before it is offered."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
 
 from sparkiac import pipeline, write
-from sparkiac.commands.diagnose.context import deployments
+from sparkiac.commands.inputs import known, planned
 from sparkiac.fix.edits import edited
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fix.nodes import read as read_nodes
 from sparkiac.fleet.diagnosis import changes
-from sparkiac.report import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sparkiac.commands.diagnose.context import Context
-    from sparkiac.fleet.diagnosis.changes import ChangeTarget
-    from sparkiac.fleet.diagnosis.matching import Occurrence
-    from sparkiac.pipeline import Outcome
-    from sparkiac.report import Edit, Path, Report
+from sparkiac.fleet.diagnosis.changes import ChangeTarget
+from sparkiac.fleet.diagnosis.lines import Log
+from sparkiac.fleet.diagnosis.matching import DiagnosedServer, Occurrence
+from sparkiac.pipeline import InputFile, Outcome
+from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.report import Edit, Report, Severity
+from sparkiac.report import Path as Keys
+from sparkiac.words.diagnose import Proposal
 
 
-class Proposal(NamedTuple):
-    """An inventory after the changes."""
+class Context(NamedTuple):
+    """A deployment of an inventory."""
 
-    raw: bytes
-    diff: str
-    codes: tuple[str, ...] = ()
-    """Symptoms whose causes the changes remove."""
-    done: tuple[str, ...] = ()
-    """Symptoms whose changes the inventory has already."""
-    refused: tuple[tuple[str, str], ...] = ()
-    """Symptoms whose changes cannot be made, with the reason."""
+    files: tuple[InputFile, InputFile | None]
+    report: Report
+    """Findings of the inventory before any proposed change."""
+    containers: tuple[tuple[HostPlan, Container], ...]
+    """The deployment on each of its hosts, the leader first."""
+
+    @property
+    def host(self) -> HostPlan:
+        """The host that answers requests."""
+        return self.containers[0][0]
+
+    @property
+    def container(self) -> Container:
+        """The container that answers requests."""
+        return self.containers[0][1]
+
+
+def load(inventory: Path, deployment: str | None, logs: Iterable[Log], output_format: str) -> Context:
+    """Return the deployment with a name, or the one that logs belong to. Raises `click.UsageError`."""
+    files, plan, report = planned(inventory, output_format)
+    names = deployments(plan)
+    if deployment is None:
+        deployment = _of_logs(names, logs)
+    return Context(files, report, names[known("deployment", deployment, names)])
+
+
+def deployments(plan: Plan) -> dict[str, tuple[tuple[HostPlan, Container], ...]]:
+    """Return deployment → its containers with their hosts, the leader first."""
+    found: dict[str, list[tuple[HostPlan, Container]]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.kind == "deployment":
+                found.setdefault(container.name, []).append((host, container))
+    return {name: tuple(sorted(each, key=lambda pair: not pair[1].server.leads)) for name, each in found.items()}
+
+
+def _of_logs(names: dict[str, tuple[tuple[HostPlan, Container], ...]], logs: Iterable[Log]) -> str:
+    """Return the only deployment, or the only one with the model of the logs."""
+    models = DiagnosedServer.of_log(line for log in logs for line in log.last).models
+    fitting = [name for name, pairs in names.items() if pairs[0][1].server.model in models]
+    for candidates in (list(names), fitting):
+        if len(candidates) == 1:
+            return candidates[0]
+    message = f"name the deployment that the log belongs to: --deployment {'|'.join(names)}"
+    raise click.UsageError(message, click.get_current_context())
 
 
 def propose(found: Sequence[Occurrence], context: Context) -> Proposal:
@@ -65,7 +104,7 @@ def added_errors(before: Report, after: Report) -> list[str]:
     return sorted((_errors(after) - _errors(before)).keys())
 
 
-def written(raw: bytes, path: Path) -> Mapping[str, object]:
+def written(raw: bytes, path: Keys) -> Mapping[str, object]:
     """Return a deployment as the inventory has it."""
     data: object = read_nodes(raw.decode())[0]
     for part in path:

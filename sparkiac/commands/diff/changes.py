@@ -1,93 +1,53 @@
-"""The differences between two inventories: units, hosts, memory, versions and findings."""
+"""The differences between two inventories: units, hosts, restarts, memory, versions and findings.
+
+What an apply restarts follows from the answers of the hosts. `sparkiac apply` gets them from the hosts; here they are
+computed from the trees of both inventories.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sparkiac import engines
-from sparkiac.commands.apply.looks import FleetLook
-from sparkiac.commands.diff import restarts
-from sparkiac.commands.diff.side import Side
+from sparkiac import engines, pipeline
+from sparkiac.commands.apply import tree
+from sparkiac.fleet import looks
+from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
-from sparkiac.plan import Container, HostPlan, Plan, confinement, labels, memory_use
+from sparkiac.pipeline import InputFile
+from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
 from sparkiac.plan.memory_use import HostMemoryUse
 from sparkiac.plan.numbers import gib
-from sparkiac.report import Finding
+from sparkiac.render import labels
+from sparkiac.report import Finding, Report
+from sparkiac.report.artifact import Artifact
+from sparkiac.words.diff import FleetDiff, MemoryChange, MemorySize, PlacedUnit, ValueChange
 
 _KINDS: Final = {"deployments": "deployment", "services": "service", "monitoring": "monitoring"}
 _NOT_PINNED: Final = "not pinned"
 _LEFT: Final = "left free"
+_GENERATION: Final = "etc/sparkiac/generation.json"
+_SECRETS: Final = "etc/sparkiac/secrets"
+_EMPTY: Final[dict[str, Any]] = {"units": [], "sysctls": []}
 
 
-class PlacedUnit(NamedTuple):
-    """A deployment or service that comes, goes or moves."""
-
-    kind: str
-    name: str
-    before: tuple[str, ...]
-    """Hosts that it ran on; empty if it is new."""
-    after: tuple[str, ...]
-    """Hosts that it will run on; empty if it goes."""
-
-
-class MemorySize(NamedTuple):
-    """A size in words and in bytes."""
-
-    text: str
-    size_bytes: int | None
-    """None if unknown."""
-    exact: bool
-    """Whether all its terms are known; if not, the bytes are a limit: the upper one of what is left free, or else the
-    lower one."""
-
-
-class MemoryChange(NamedTuple):
-    """Memory of one container on a host, before and after; None if it does not exist."""
-
-    host: str
-    turn: str
-    """Turn of the host; empty if it has none."""
-    name: str
-    """Deployment or service, `system and page cache`, or `left free`."""
-    before: MemorySize | None
-    after: MemorySize | None
-
-
-class ValueChange(NamedTuple):
-    """A changed image, model, file or option of a deployment or service, or a changed address of a host."""
+class Side(NamedTuple):
+    """An inventory that can be compared."""
 
     name: str
-    what: str
-    before: str | None
-    after: str | None
+    plan: Plan
+    artifacts: tuple[Artifact, ...]
+    report: Report
 
 
-class FleetDiff(NamedTuple):
-    """Everything that differs."""
-
-    old: str
-    new: str
-    look: FleetLook
-    units: tuple[PlacedUnit, ...]
-    added: tuple[str, ...]
-    """New hosts."""
-    dropped: tuple[str, ...]
-    """Hosts that are in the new inventory neither as hosts nor as retired hosts."""
-    retired: tuple[str, ...]
-    """Hosts that an apply will clean, and that were not to be cleaned before."""
-    addresses: tuple[ValueChange, ...]
-    memory: tuple[MemoryChange, ...]
-    values: tuple[ValueChange, ...]
-    new_findings: tuple[Finding, ...]
-    gone_findings: tuple[Finding, ...]
-
-    @property
-    def any(self) -> bool:
-        """Return whether anything differs."""
-        hosts = self.look.changing or self.added or self.dropped or self.retired or self.addresses
-        return bool(hosts or self.units or self.memory or self.values or self.new_findings or self.gone_findings)
+def checked(files: tuple[InputFile, InputFile | None]) -> Side | Report:
+    """Check and render an inventory; return its findings if it is not valid."""
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        return outcome.report
+    return Side(files[0].name, outcome.plan, pipeline.render(outcome.plan), outcome.report)
 
 
 def between(old: Side, new: Side) -> FleetDiff:
@@ -98,7 +58,7 @@ def between(old: Side, new: Side) -> FleetDiff:
     return FleetDiff(
         old.name,
         new.name,
-        restarts.of(old, new),
+        _look(old, new),
         tuple(_units(old.plan, new.plan)),
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys() - cleaned)),
@@ -212,3 +172,81 @@ def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> tuple[Findi
     """Return the findings whose code and message the others lack; positions do not count, because lines move."""
     known = {(each.code, each.message) for each in others}
     return tuple(each for each in findings if (each.code, each.message) not in known)
+
+
+class _HostTree(NamedTuple):
+    """The generated files of one host."""
+
+    files: dict[str, str]
+    """Path → hash of mode and content."""
+    generation: dict[str, Any]
+    """Its generation.json."""
+
+    @property
+    def units(self) -> dict[str, dict[str, Any]]:
+        """Return the units of the host by name."""
+        return {unit["name"]: unit for unit in self.generation["units"]}
+
+    @property
+    def secrets(self) -> set[str]:
+        """Return the secrets that its units read."""
+        return {secret for unit in self.generation["units"] for secret in unit["secrets"]}
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Return the kernel settings of the host."""
+        return {each["key"]: each["value"] for each in self.generation["sysctls"]}
+
+    def inputs(self, unit: dict[str, Any]) -> dict[str, str]:
+        """Return everything whose change restarts a unit. The value of a secret is unknown here and counts as equal."""
+        files = {path: self.files.get(path, "") for path in unit["files"]}
+        return files | {f"{_SECRETS}/{name}": "" for name in unit["secrets"]}
+
+
+def _look(old: Side, new: Side) -> FleetLook:
+    """Return what an apply of the new tree does on each of its hosts."""
+    before, generations = tree.generations(old.artifacts), tree.generations(new.artifacts)
+    answers = {}
+    for host in generations:
+        found = _answer(_tree(old.artifacts, host), _tree(new.artifacts, host))
+        differs = before.get(host) != generations[host]
+        answers[host] = json.dumps(found | {"differs": differs, "state": {"current": before.get(host)}})
+    return looks.of_fleet(new.plan, generations, answers)
+
+
+def _tree(artifacts: Iterable[Artifact], host: str) -> _HostTree:
+    root = f"hosts/{host}/"
+    found = {each.path.removeprefix(root): each for each in artifacts if each.path.startswith(root)}
+    files = {path: f"{each.mode:04o} {hashlib.sha256(each.content).hexdigest()}" for path, each in found.items()}
+    return _HostTree(files, json.loads(found[_GENERATION].content) if _GENERATION in found else _EMPTY)
+
+
+def _answer(old: _HostTree, new: _HostTree) -> dict[str, Any]:
+    return {
+        "files": _different(old.files, new.files),
+        "sysctls": _different(old.sysctls, new.sysctls),
+        "secrets": sorted(new.secrets - old.secrets),
+        "units": list(_steps(old, new)),
+    }
+
+
+def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
+    """Yield what happens to units: first those that stop, clients before their servers; the others in start order."""
+    for name in reversed(old.units):
+        if name not in new.units:
+            yield {"unit": name, "action": "stop", "because": "no longer on this host"}
+    for name, unit in new.units.items():
+        former = old.units.get(name)
+        if former is None:
+            yield {"unit": name, "action": "start", "because": f"new on this host{_in_turns(unit)}"}
+        elif not name.endswith(".timer") and (changed := _different(old.inputs(former), new.inputs(unit))):
+            because = f"changed: /{', /'.join(changed)}{_in_turns(unit)}"
+            yield {"unit": name, "action": "restart", "because": because}
+
+
+def _in_turns(unit: dict[str, Any]) -> str:
+    return f"; only during its turns: {', '.join(unit['turns'])}" if unit["turns"] else ""
+
+
+def _different(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    return sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import (
     AS_JSON,
     INVENTORY,
     CommandGroup,
+    Exit,
+    answer,
     link_speeds,
     links_path,
     planned,
-    print_json,
     read,
     show,
 )
@@ -22,7 +22,6 @@ from sparkiac.commands.inputs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.fleet.fabric.checks import LinkCheck
     from sparkiac.fleet.query import SshEndpoint
     from sparkiac.model.inventory import FabricLink, Inventory
 
@@ -44,7 +43,7 @@ def discover(inventory: Path, *, write: bool) -> int:
     Exit codes: 0 the links are known, 1 a host was not read or has no link, 2 bad input, 6 the file cannot be written.
     """
     from sparkiac import pipeline
-    from sparkiac.commands.fabric import cables, draft
+    from sparkiac.commands.fabric import draft
     from sparkiac.report import Report
     from sparkiac.write import replace
 
@@ -54,7 +53,7 @@ def discover(inventory: Path, *, write: bool) -> int:
         show(Report.of(loaded.findings), "text")
         return Exit.BAD_INPUT
     hosts = _endpoints(loaded.value)
-    links = cables.links(hosts)
+    links = draft.links(hosts)
     before = inventory.read_bytes().decode()
     after, refused = draft.edited(before, links, {host.name: former for host, former in hosts.items()})
     for name, reason in refused.items():
@@ -81,19 +80,21 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     Exit codes: 0 everything passed, 1 a check failed, 2 bad input, 6 a host was not read or the record not written.
     """
     plan = planned(inventory).plan
-    from sparkiac.commands.fabric import cables
+    from sparkiac.commands.fabric import draft
     from sparkiac.fleet import machine, query
     from sparkiac.fleet.fabric import measuring
     from sparkiac.model import link_record
     from sparkiac.write import replace
 
     read_hosts = machine.read_all({query.endpoint(host): host.links for host in plan.hosts if host.links})
-    found = cables.known(read_hosts)
+    found = draft.known(read_hosts)
     steps, speeds = measuring.verify(plan, found, speed=speed)
     path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
     if speeds:
         replace(path, link_record.text(link_record.updated(former, speeds)).encode())
-    _show(steps, output_format)
+    from sparkiac.words import status as words
+
+    answer(output_format, {"steps": [step._asdict() for step in steps]}, lambda _: words.links(steps))
     if len(found) < len(read_hosts):
         return Exit.IO
     return Exit.FINDINGS if any(step.passed is False for step in steps) else Exit.OK
@@ -109,12 +110,3 @@ def _endpoints(inventory: Inventory) -> dict[SshEndpoint, tuple[FabricLink, ...]
         user, port = (host.ssh.user, host.ssh.port) if host.ssh else (None, None)
         found[SshEndpoint(name, host.address, user or inventory.defaults.user, port)] = links_of(host)
     return found
-
-
-def _show(steps: list[LinkCheck], output_format: str) -> None:
-    if output_format == "json":
-        print_json({"steps": [step._asdict() for step in steps]})
-        return
-    from sparkiac.commands.fabric.page import print_page
-
-    print_page(steps)

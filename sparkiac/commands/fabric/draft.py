@@ -1,22 +1,43 @@
-"""The links that were found, as text: a summary, and the inventory with them."""
+"""The links of hosts: where their cables lead, for `fabric discover` and `init`, and the inventory with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sparkiac.fleet.fabric.discovery import lasting_address
+import click
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.machine import RdmaInterface
-    from sparkiac.model.inventory import FabricLink
+from sparkiac.fleet import machine
+from sparkiac.fleet.fabric import discovery
+from sparkiac.fleet.fabric.discovery import FoundLink, lasting_address
+from sparkiac.fleet.machine import HostPorts
+from sparkiac.fleet.query import HostFailure, SshEndpoint
+from sparkiac.model.inventory import FabricLink
 
 _NOTHING: Final = "no link: no port with an RDMA device is up"
 PROPOSED: Final = "proposed: the host has no such address yet"
 """Comment on a link with such an address."""
+
+
+def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
+    """Return the links of each host that was read over SSH; print the other end of each, or that it is unknown."""
+    read = known(machine.read_all(hosts, neighbours=True))
+    for name, host in read.items():
+        if host.ports is None:
+            click.echo(f"{name}: its ports are unknown: {host.unknown.get('ports', 'no reason given')}", err=True)
+    found = discovery.links({name: host for name, host in read.items() if host.ports is not None})
+    for line in summary(found):
+        click.echo(line, err=True)
+    return found
+
+
+def known(read: Mapping[str, HostPorts | HostFailure]) -> dict[str, HostPorts]:
+    """Return the hosts that were read; print why the others were not."""
+    for name, found in read.items():
+        if isinstance(found, HostFailure):
+            click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+    return {name: found for name, found in read.items() if not isinstance(found, HostFailure)}
 
 
 def summary(links: Mapping[str, Sequence[FoundLink]]) -> Iterator[str]:
@@ -47,7 +68,7 @@ def edited(
     for name, links in found.items():
         stated = with_address(links)
         written = [data(link) for link in stated]
-        if not written or written == [_former(link) for link in former[name]]:
+        if not written or written == [link.model_dump(mode="json", exclude_none=True) for link in former[name]]:
             continue
         comments = {index: PROPOSED for index, link in enumerate(stated) if link.proposed}
         try:
@@ -74,24 +95,13 @@ def without_address(found: Mapping[str, Sequence[FoundLink]]) -> dict[str, str]:
 
 def data(link: FoundLink) -> dict[str, Any]:
     """Return a link as the inventory states it."""
-    values = {
-        "interface": link.interface,
-        "hca": link.hca,
-        "address": link.address,
-        "mtu": link.mtu,
-        "speed_gbit": link.speed_gbit,
-        "twin": None if link.twin is None else _twin(link.twin),
-    }
+    values = {key: getattr(link, key) for key in ("interface", "hca", "address", "mtu", "speed_gbit")}
+    twin = link.twin and {"interface": link.twin.interface, "hca": link.twin.hca, "address": lasting_address(link.twin)}
+    return _known(values | {"twin": twin and _known(twin)})
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _twin(twin: RdmaInterface) -> dict[str, Any]:
-    values = {"interface": twin.interface, "hca": twin.hca, "address": lasting_address(twin)}
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _former(link: FabricLink) -> dict[str, Any]:
-    return link.model_dump(mode="json", exclude_none=True)
 
 
 def patch(inventory: Path, before: str, after: str) -> str:

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import completion, foreign, prompts
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import exit_code, printable, show
+from sparkiac.commands import completion, import_, prompts
+from sparkiac.commands.inputs import Exit, exit_code, printable, reject, show
+from sparkiac.report import hints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
     from sparkiac.foreign.draft import DraftEntry
     from sparkiac.pipeline import Outcome
+    from sparkiac.plan import Plan
+    from sparkiac.report import Report
 
 _STORE: Final = "/srv/models"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model, --fill and --model-store"
+_NEXT: Final = """\
+created {target}: {count} files. {first}Next steps:
+  cd {quoted}
+{git}\
+{wheel}\
+  sparkiac lock inventories/{name}.yaml
+{builds}\
+  sparkiac check inventories/{name}.yaml
+  sparkiac plan inventories/{name}.yaml
+{secrets}\
+  sparkiac generate inventories/{name}.yaml
+  sparkiac apply inventories/{name}.yaml{values}
+{idle}\
+Options of Ansible follow `--`, such as --ask-become-pass if sudo on the hosts needs a password. README.md has more.
+"""
+_SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
+_IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"
+_VALUES: Final = " -- -e @secrets/{name}.json"
+_GIT: Final = "  git init\n"
+_BUILT: Final = "  python3 -m pip wheel --quiet --no-deps --wheel-dir wheels {path}\n"
+_COPIED: Final = "  mkdir -p wheels && cp {path} {wheel}\n"
+_PLACEHOLDERS: Final = "Replace {many} in inventories/{name}.yaml first: `sparkiac check` names each one. "
+_UNLOCKED: Final = "  sparkiac generate inventories/{name}.yaml --allow-unlocked\n"
+_BUILD: Final = """\
+  scp -r generated/{name}/builds/{image} {host}:
+  ssh {host} ./{image}/build {image}.json
+  scp {host}:{image}.json .
+  sparkiac lock inventories/{name}.yaml --record {image}.json
+"""
 
 
 @click.command()
@@ -85,10 +117,10 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     """
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository, serving
-    from sparkiac.commands.recipes.own import below
+    from sparkiac.commands.recipes.writing import below
 
     if source is not None and (recipes or models or fills or store is not None):
-        raise click.UsageError(_BOTH)
+        reject(_BOTH)
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
@@ -126,34 +158,27 @@ def _refuse_taken(target: Path, name: str) -> None:
 
     taken = sorted(each for each in repository.files(name) if (target / each).exists() or (target / each).is_symlink())
     if taken:
-        message = (
+        reject(
             f"{target} already contains {', '.join(taken)}; init overwrites no file: "
             "name another DIR, or move these files"
         )
-        raise click.UsageError(message)
 
 
 def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: str, user: str | None) -> int:
     """Create a repository from a file of another tool."""
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository
+    from sparkiac.foreign import assemble
     from sparkiac.report import Report
 
-    entries, _, findings = foreign.read((source,))
+    entries, _, findings = import_.read_files((source,))
     if findings:
         show(Report.of(findings), "text")
         return Exit.BAD_INPUT
     hosts = machines.grouped(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
     fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
-    return _write(fleet, target, _drafted(fleet, entries), entries=entries)
-
-
-def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
-    from sparkiac.commands.init import repository
-    from sparkiac.foreign import assemble
-
-    draft = assemble.inventory(entries, fleet.name, [(host.name, host.address) for host in fleet.hosts])
-    return repository.from_draft(fleet, draft)
+    draft = assemble.inventory(entries, name, [(host.name, host.address) for host in hosts])
+    return _write(fleet, target, repository.from_draft(fleet, draft), entries=entries)
 
 
 def _write(
@@ -166,8 +191,8 @@ def _write(
 ) -> int:
     """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
-    from sparkiac.commands.import_ import report
-    from sparkiac.commands.init import repository, steps
+    from sparkiac.commands.init import repository
+    from sparkiac.words import imports
 
     draft = pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode(), recipes=recipes)
     outcome = pipeline.check(draft, None, allow_unlocked=True)
@@ -177,17 +202,62 @@ def _write(
     if outcome.plan is None:
         click.echo("nothing was written", err=True)
         return Exit.BAD_INPUT
-    click.echo(steps.text(fleet.name, target, outcome.plan, outcome.report), nl=False)
-    return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
+    click.echo(_next_steps(fleet.name, target, outcome.plan, outcome.report), nl=False)
+    return Exit.FINDINGS if imports.lost(entries) else exit_code(outcome)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:
     """Print the report of an import, or the findings if there is an error; `sparkiac lock` resolves the warnings."""
-    from sparkiac.commands.import_ import report
-    from sparkiac.formats.findings import wants_colour
+    from sparkiac.commands.inputs import wants_colour
+    from sparkiac.words import imports
 
     if entries:
         colour = wants_colour(sys.stderr)
-        click.echo(report.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
+        click.echo(imports.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
     elif outcome.report.failed:
         show(outcome.report, "text")
+
+
+def _next_steps(name: str, target: Path, plan: Plan, report: Report) -> str:
+    """Return the commands that follow, each of which works as printed once those above it have succeeded."""
+    from sparkiac.commands.init import repository
+    from sparkiac.upstream import origin
+
+    git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
+    wanted = any(host.secrets for host in plan.hosts)
+    secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
+    idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
+    head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
+    head |= {"wheel": _wheel(origin.read().path), "first": _first(name, report), "builds": _builds(name, plan)}
+    return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
+
+
+def _first(name: str, report: Report) -> str:
+    """Return the step before the commands: replace the placeholders, if there are any."""
+    count = sum(each.code == hints.OPEN_POINT for each in report.findings)
+    return _PLACEHOLDERS.format(many=hints.placeholders(count), name=name) if count else ""
+
+
+def _builds(name: str, plan: Plan) -> str:
+    """Return the commands that build images on the first host that runs them, and record them in the lock."""
+    built = "".join(_built(name, plan))
+    return _UNLOCKED.format(name=name) + built if built else ""
+
+
+def _built(name: str, plan: Plan) -> Iterator[str]:
+    for build in plan.builds:
+        runs = (host for host in plan.hosts if any(each.image.build == build.name for each in host.containers))
+        host = next(runs)
+        yield _BUILD.format(
+            name=name, image=build.name, host=f"{host.user}@{host.address}" if host.user else host.address
+        )
+
+
+def _wheel(source: Path | None) -> str:
+    """Return the command that puts the wheel for CI into the repository; empty if CI can install from elsewhere."""
+    if source is None:
+        return ""
+    from sparkiac.commands.init import repository
+
+    step = _COPIED if source.suffix == ".whl" else _BUILT
+    return step.format(path=shlex.quote(str(source)), wheel=repository.WHEEL)

@@ -10,6 +10,7 @@ import click
 
 from sparkiac.commands import prompts
 from sparkiac.commands.init.repository import FleetHost
+from sparkiac.commands.inputs import reject
 from sparkiac.fleet.fabric.discovery import FoundLink
 
 _ANOTHER: Final = "Another host, or empty to continue"
@@ -36,8 +37,7 @@ def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
     name, address = prompts.host(text)
     for host in before:
         if name == host.name or address == host.address:
-            message = f"--host names {name if name == host.name else address} twice"
-            raise click.UsageError(message)
+            reject(f"--host names {name if name == host.name else address} twice")
     return FleetHost(name, address)
 
 
@@ -53,17 +53,17 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
     try:
         found = machine.inspect(target, store=store)
     except ProgramError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
     return FleetHost(unused(slug(found.name, "spark"), taken), address, found, user or None)
 
 
 def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:
     """Return the hosts; those that were read have the links that `sparkiac fabric discover` finds."""
-    from sparkiac.commands.fabric import cables, draft
+    from sparkiac.commands.fabric import draft
     from sparkiac.fleet.query import SshEndpoint
 
     read = {SshEndpoint(host.name, host.address, host.user, None): () for host in hosts if host.machine is not None}
-    found = cables.links(read)
+    found = draft.links(read)
     for name, reason in draft.without_address(found).items():
         click.echo(f"{name}: left out: {reason}", err=True)
     return tuple(host._replace(links=draft.with_address(found.get(host.name, ()))) for host in hosts)
@@ -86,15 +86,13 @@ def grouped(hosts: Sequence[FleetHost], nodes: int, what: str) -> tuple[FleetHos
     Raises click.UsageError if there are too few hosts, or links are unknown and there is no terminal.
     """
     if len(hosts) < nodes:
-        message = f"{what} needs {nodes} hosts, but there are {len(hosts)}; add --host or --from-host"
-        raise click.UsageError(message)
+        reject(f"{what} needs {nodes} hosts, but there are {len(hosts)}; add --host or --from-host")
     without = [host.name for host in hosts[:nodes] if nodes > 1 and not host.links]
     if without and not sys.stdin.isatty():
-        message = (
+        reject(
             f"{what} needs {nodes} hosts, and the direct links of {', '.join(without)} are unknown; "
             f"use --from-host, which reads the links that are up, or --link {_LINK}"
         )
-        raise click.UsageError(message)
     return tuple(_with_link(host) if host.name in without else host for host in hosts)
 
 
@@ -112,6 +110,5 @@ def _link(text: str) -> FoundLink:
     try:
         link = FabricLink.model_validate(dict(zip(("interface", "hca", "address"), parts, strict=True)))
     except (ValueError, ValidationError):
-        message = f"--link {text!r} is not {_LINK}, such as spark-01={_SUCH}"
-        raise click.UsageError(message) from None
+        reject(f"--link {text!r} is not {_LINK}, such as spark-01={_SUCH}")
     return FoundLink(link.interface, link.hca, str(link.address))

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac import __version__
 from sparkiac.commands.fabric import draft
-from sparkiac.commands.recipes import data
 from sparkiac.commands.recipes.filling import Filled
+from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.machine import Machine
 from sparkiac.memory.values import GIB
 from sparkiac.report import assets
+from sparkiac.resolve.catalogued import Catalogued
 from sparkiac.upstream import origin
+from sparkiac.words import entries
 from sparkiac.write import scratch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sparkiac.fleet.fabric.discovery import FoundLink
-    from sparkiac.fleet.machine import Machine
-    from sparkiac.resolve.catalogued import Catalogued
 
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
@@ -91,7 +88,7 @@ def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
 def _copied(host: FleetHost, placements: Sequence[Placement]) -> dict[str, str]:
     """Return the host to copy images from: a build is in no registry, and the first host of its group makes it."""
     for each in placements:
-        if host in each.hosts[1:] and data.build(each.chosen.values.get("image")) is not None:
+        if host in each.hosts[1:] and entries.build(each.chosen.values.get("image")) is not None:
             return {"images_from": each.hosts[0].name}
     return {}
 
@@ -192,7 +189,7 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
     """Fill the template with cookiecutter's functions: no hook runs, and no file in the home directory is used."""
     from cookiecutter.generate import generate_context, generate_files  # type: ignore[import-untyped]
 
-    from sparkiac.formats import inventory_schema
+    from sparkiac.words import inventory_schema
 
     template = assets.directory("templates") / "init"
     values: Mapping[str, str] = {

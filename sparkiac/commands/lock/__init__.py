@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, known, lock_path, planned, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, Exit, captures, known, lock_path, planned, read, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,7 +101,7 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
         message = f"{first} and {second} exclude each other"
     if message:
-        raise click.UsageError(message)
+        reject(message)
 
 
 def _named(names: tuple[str, ...], state: LockState) -> frozenset[Key]:
@@ -164,33 +163,34 @@ def _check(run: _Run, *, online: bool) -> int:
 
 def _compare(run: _Run, findings: Iterable[Finding], *, complete: bool) -> int:
     """Compare all pins with their servers; print what differs and what was not compared."""
-    from sparkiac.commands.lock import online
+    from sparkiac.commands.lock import requests
     from sparkiac.report import Report
+    from sparkiac.words import lock as words
 
-    found = online.checked(run.state)
+    found = requests.checked(run.state)
     everything = Report.of((*findings, *found.differences, *found.failures))
-    show(everything, run.output_format, **online.plain(found.comparison))
+    show(everything, run.output_format, **words.compared_data(found.comparison))
     if run.output_format == "text":
-        click.echo(online.text(found.comparison, run.path))
+        click.echo(f"{click.format_filename(run.path)}: {words.compared(found.comparison)}")
     code = found.exit_code()
     return code if complete or code is not Exit.OK else Exit.STALE
 
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     from sparkiac.commands import editing
-    from sparkiac.commands.lock import moves as formats
     from sparkiac.pipeline import InputFile, read_lock
     from sparkiac.report import Report
+    from sparkiac.words import lock as words
 
     former = run.files[1].raw if run.files[1] else None
     changed = new.raw != former
     written = changed and not dry_run
     if run.output_format == "text":
-        click.echo(formats.text(new.changes), nl=False)
+        click.echo(words.text(new.changes), nl=False)
     if written and not editing.replaced(run.path, former, new.raw, during="run"):
         return Exit.BUSY
     state = "written" if written else "would be written" if changed else "up to date"
-    data = {"lock": str(run.path), "state": state, "moves": formats.plain(new.changes)}
+    data = {"lock": str(run.path), "state": state, "moves": words.data(new.changes)}
     outdated = _outdated(run, read_lock(InputFile(str(run.path), new.raw)).value)
     show(Report.of((*new.report.findings, *outdated)), run.output_format, **data)
     if run.output_format == "text":

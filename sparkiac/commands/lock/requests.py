@@ -1,29 +1,29 @@
-"""Send the requests that complete a lock. Commands reach the network only through this module."""
+"""Send the requests that complete a lock or are compared with it. Commands reach the network only here."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import wait
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import click
 
-from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
+from sparkiac import lock as locks
+from sparkiac.commands.inputs import Exit
+from sparkiac.lock import Key, LockEntry, PinComparison, PinRequest, RequestResults, RequiredPin
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
+from sparkiac.pipeline import LockState
+from sparkiac.report import Finding
 from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError, caught
+from sparkiac.upstream.hub.client import HubClient
+from sparkiac.upstream.transport import Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sparkiac.lock import Key, LockEntry, PinRequest, RequiredPin
-    from sparkiac.model.lock import Lock
-    from sparkiac.upstream.hub.client import HubClient
-    from sparkiac.upstream.transport import Transport
-
-    Count: TypeAlias = Callable[[object], object]
-    Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
+Count: TypeAlias = Callable[[object], object]
+Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
 
 _DELAY_S: Final = 1.0
 """Progress is shown only if the requests take longer than this."""
@@ -46,6 +46,47 @@ class Signatures(NamedTuple):
     """Contains the digests of images that are not requested again."""
     key: str | None
     """Path of a public key file."""
+
+
+class Checked(NamedTuple):
+    """The comparison and its findings."""
+
+    comparison: PinComparison
+    differences: tuple[Finding, ...]
+    failures: tuple[Finding, ...]
+    """Pins that were not compared."""
+
+    def exit_code(self) -> Exit:
+        """Return the exit code; of a difference before that of a missing response."""
+        if self.differences:
+            return Exit.STALE
+        if not self.failures:
+            return Exit.OK
+        return Exit.IO if locks.only_missing_responses(self.failures) else Exit.FINDINGS
+
+
+def checked(state: LockState) -> Checked:
+    """Request every pin of the lock, and compare the responses with it."""
+    named = _answers(locks.by_name(state.lock, state.pins))
+    pinned = _answers(locks.by_pin(state.lock, state.pins, named))
+    comparison = locks.compared(state.lock, state.pins, named, pinned)
+    inventory, lock = state.documents or (None, None)
+    if inventory is None or lock is None:
+        return Checked(comparison, (), ())
+    different = locks.different(comparison.differences, inventory=inventory.name, lock=lock)
+    failures = (
+        locks.refused(pin, why.code, f"{pin.kind} {pin.name} was not compared: {why.message}", why.hint)
+        for pin, why in comparison.failed
+    )
+    return Checked(comparison, tuple(different), tuple(failures))
+
+
+def _answers(requests: tuple[PinRequest, ...]) -> RequestResults:
+    if not requests:
+        return locks.RequestResults({}, {})
+    responses = send(requests)
+    failed = {key: locks.PinFailure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
+    return locks.RequestResults(responses.found, failed)
 
 
 def send(requests: tuple[PinRequest, ...], signatures: Signatures | None = None) -> Responses:

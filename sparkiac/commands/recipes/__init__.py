@@ -9,9 +9,8 @@ import click
 
 from sparkiac import engines
 from sparkiac.commands import completion
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, known, print_json
-from sparkiac.commands.recipes.own import own
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, known, reject
+from sparkiac.commands.recipes.writing import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,26 +40,18 @@ def recipes() -> None:
 def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     """List recipes, their variants, and fragments."""
     from sparkiac import catalog
-    from sparkiac.commands.recipes import data, tables
-    from sparkiac.formats import terminal
     from sparkiac.resolve import search
+    from sparkiac.words import entries
+    from sparkiac.words import recipes as words
 
     library = own()
     found = search.search(search.RecipeQuery(), library=library) if not only_fragments else ()
-    usable = [data.hit(each, library) for each in found]
-    fragments = [data.fragment(name) for name in catalog.fragment_names()]
+    usable = [entries.hit(each, library) for each in found]
+    fragments = [entries.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
-    aside = data.set_aside(library) if everything and not only_fragments else []
-    if output_format == "json":
-        shown = {"recipes": usable, "fragments": fragments, "set_aside": aside}
-        print_json({key: value for key, value in shown.items() if not only_fragments or key == "fragments"})
-        return Exit.OK
-    if usable:
-        terminal.show(tables.listed(usable, width=terminal.width()))
-    if fragments:
-        terminal.show(tables.fragments(fragments))
-    if aside:
-        terminal.show(tables.set_aside(aside))
+    aside = entries.set_aside(library) if everything and not only_fragments else []
+    data = {"fragments": fragments} | ({} if only_fragments else {"recipes": usable, "set_aside": aside})
+    answer(output_format, data, lambda width: words.all_entries(usable, fragments, aside, width))
     return Exit.OK
 
 
@@ -72,15 +63,11 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 
     NAME is vendor/name, vendor/name#variant, or the name of a fragment.
     """
-    from sparkiac.commands.recipes import data, page
-    from sparkiac.formats import terminal
+    from sparkiac.words import entries, recipe_page
 
     library = own()
-    found = data.named(_entry(name, library), library)
-    if output_format == "json":
-        print_json({"entry": found})
-    else:
-        terminal.show(page.page(found))
+    found = entries.named(_entry(name, library), library)
+    answer(output_format, {"entry": found}, lambda _: recipe_page.page(found))
     return Exit.OK
 
 
@@ -107,26 +94,22 @@ def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> i
 
     A recipe must match every option; an unknown value does not match.
     """
-    from sparkiac.commands.recipes import data, tables
-    from sparkiac.formats import terminal
     from sparkiac.resolve import search as finding
+    from sparkiac.words import entries
+    from sparkiac.words import recipes as words
 
     for use_case in criteria["use_cases"]:
-        known("use case", use_case, data.USE_CASES)
+        known("use case", use_case, entries.USE_CASES)
     if criteria["engine"] is not None:
         known("engine", criteria["engine"], engines.names())
     library = own()
-    others = [data.load(finding.load(_one_machine(name, library))) for name in beside]
+    others = [entries.load(finding.load(_one_machine(name, library))) for name in beside]
     matching = finding.search(finding.RecipeQuery(**criteria), beside, library=library)
-    hits = [data.hit(each, library) for each in matching]
-    if output_format == "json":
-        print_json({"recipes": hits, "beside": others})
-    elif not hits:
+    hits = [entries.hit(each, library) for each in matching]
+    if not hits and output_format == "text":
         click.echo("no recipe matches", err=True)
-    elif beside:
-        terminal.show(tables.beside(hits, others, width=terminal.width()))
-    else:
-        terminal.show(tables.listed(hits, width=terminal.width()))
+        return Exit.OK
+    answer(output_format, {"recipes": hits, "beside": others}, lambda width: words.found(hits, others, width))
     return Exit.OK
 
 
@@ -175,18 +158,17 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     from sparkiac.commands.recipes import fetching
 
     if names and not upgrade:
-        message = f"{names[0]!r} selects a source to upgrade; add --upgrade"
-        raise click.UsageError(message)
+        reject(f"{names[0]!r} selects a source to upgrade; add --upgrade")
     return fetching.fetch(inventory, names, upgrade=upgrade, dry_run=dry_run)
 
 
 def _entry(words: Iterable[str], library: Library) -> str:
     """Return the name of an existing entry; accept `fragment NAME`, as findings print it."""
-    from sparkiac.commands.recipes import data
+    from sparkiac.words import entries
 
     parts = list(words)
     name = parts[1] if parts[0] == "fragment" and len(parts) == 2 else " ".join(parts)  # noqa: PLR2004
-    return known("recipe, variant or fragment", name, data.names(library))
+    return known("recipe, variant or fragment", name, entries.names(library))
 
 
 def _one_machine(name: str, library: Library) -> Catalogued:
@@ -194,6 +176,5 @@ def _one_machine(name: str, library: Library) -> Catalogued:
 
     found = catalogued.named(known("recipe or variant", name, catalogued.names(library)), library)
     if found.nodes > 1:
-        message = f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host"
-        raise click.UsageError(message)
+        reject(f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host")
     return found

@@ -1,4 +1,4 @@
-"""Fetch the recipes of an inventory's sources, pin them, and write them into the user's repository."""
+"""Fetch the recipes of sources, pin and write them, and remove those of sources that no inventory names any more."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, lock_path, read, recipes_path, show
+from sparkiac.commands.inputs import Exit, known, lock_path, read, recipes_path, show
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.catalog.library import RecipeText
     from sparkiac.model.sources import LockedSource, RecipeSource
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 2
 """Folders above the file of a variant."""
+_LEFT: Final = (
+    "sources/{source}: no inventory in {folder} names it; `sparkiac recipes fetch {name}` removes its recipes"
+)
 
 
 class FetchedSource(NamedTuple):
@@ -40,7 +42,6 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
     from sparkiac import lock as locks
     from sparkiac import pipeline
-    from sparkiac.commands.recipes import left_over
     from sparkiac.write import replace
 
     files = read(inventory)
@@ -64,13 +65,13 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     diff = _print(inventory, files[0].fetched, new)
     locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
     text = pipeline.lock_text(files[1], locks.with_sources(lock.document if lock else None, locked))
-    left = left_over.left_over(files[0])
+    left = left_over(files[0])
     changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
     for name in left:
         click.echo(f"{name}: no inventory names it; its recipes {'would be' if dry_run else 'are'} removed")
     if not dry_run and changed:
         _write(inventory, files[0].fetched, new)
-        left_over.remove(files[0], left)
+        _remove(files[0], left)
         replace(lock_path(inventory), text)
     state = "written" if changed else "up to date"
     click.echo(f"{lock_path(inventory)}: {'would be written' if changed and dry_run else state}")
@@ -223,3 +224,51 @@ def _write(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
         for file in present.get(each.name, ()):
             if file.below not in each.files:
                 Path(file.path).unlink()
+
+
+def left_over(inventory: InputFile) -> list[str]:
+    """Return the fetched sources that neither this inventory nor one beside it names, sorted.
+
+    If an inventory beside it is not readable, its sources are unknown, and none is left over.
+    """
+    from sparkiac import pipeline
+    from sparkiac.resolve import sources
+
+    left = {name for name, files in inventory.fetched.items() if files}
+    for each in _inventories(inventory):
+        if not left:
+            break
+        document = pipeline.read_inventory(each).document
+        if not isinstance(document.data, dict):
+            return []
+        left -= set(sources.names(document))
+    return sorted(left)
+
+
+def _inventories(first: InputFile) -> Iterator[InputFile]:
+    """Yield this inventory, which usually names all sources, then those beside it; each is read when it is needed."""
+    from sparkiac import pipeline
+
+    yield first
+    for path in sorted(Path(first.name).parent.glob("*.yaml")):
+        if path.is_file() and path != Path(first.name) and not path.match("*.lock.yaml"):
+            yield pipeline.InputFile(str(path), path.read_bytes())
+
+
+def print_left_over(inventory: InputFile) -> None:
+    """Print a line for each fetched source that no inventory uses."""
+    folder, name = Path(inventory.name).parent, click.format_filename(inventory.name)
+    for source in left_over(inventory):
+        click.echo(_LEFT.format(source=source, folder=folder, name=name), err=True)
+
+
+def _remove(inventory: InputFile, sources: Iterable[str]) -> None:
+    """Remove the recipes of these sources, and the folders that are empty then."""
+    for source in sources:
+        for file in inventory.fetched[source]:
+            path = Path(file.path)
+            path.unlink()
+            for folder in path.parents[: len(file.parts)]:
+                if any(folder.iterdir()):
+                    break
+                folder.rmdir()

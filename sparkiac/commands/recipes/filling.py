@@ -1,24 +1,67 @@
-"""Values that a recipe leaves open: from --fill or a prompt, else a placeholder that `check` reports."""
+"""A recipe for an inventory, and the values that it leaves open: from --fill or a prompt, else a placeholder."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-import click
-
+from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.commands import prompts
+from sparkiac.commands.inputs import known, reject
 from sparkiac.report import placeholders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sparkiac.commands.recipes.choice import OpenValue
+from sparkiac.resolve.catalogued import Catalogued
 
 _PULLS: Final = "[REPOSITORY#]NUMBER@COMMIT[,…]"
 _PULL: Final = re.compile(r"(?:(?P<repository>[^#@,]+)#)?(?P<number>[1-9][0-9]{0,9})@(?P<commit>[^#@,]+)")
+_SET: Final = {"recipe", "variant", "hosts", "model", "port"}
+"""Keys that no recipe sets, because `add` and `init` fill them in."""
+
+
+class OpenValue(NamedTuple):
+    """A value that a recipe leaves to the inventory."""
+
+    key: str
+    """Name for --fill."""
+    path: tuple[str, ...]
+    """`deployment` or `builds`, and the keys below it."""
+    what: str
+    why: str = ""
+    """Known facts about the value, from the catalog."""
+
+
+def deployable(name: str, *, library: Library = SHIPPED) -> Catalogued:
+    """Return a recipe that an inventory can serve; refuse any other."""
+    from sparkiac.resolve import catalogued
+
+    usable = [each.name for each in catalogued.everything(library) if each.usable]
+    return catalogued.named(known("recipe", name, usable), library)
+
+
+def left_open(chosen: Catalogued, builds: Container[str] = ()) -> tuple[OpenValue, ...]:
+    """Return the values that a recipe leaves open; `builds` are the images that the inventory builds already."""
+    from sparkiac.words import entries
+
+    snippet = entries.snippet(chosen)
+    [deployment] = snippet["deployments"].values()
+    keys = sorted(deployment.keys() - _SET - {"container"})
+    own = [OpenValue(key, ("deployment", key), f"{key} of {chosen.name}") for key in keys]
+    files = [
+        OpenValue(target, ("deployment", "container", "files", target, "url"), f"source of {target}")
+        for target in deployment.get("container", {}).get("files", {})
+    ]
+    return (*own, *files, *_of_build(snippet.get("builds", {}), builds))
+
+
+def _of_build(asked: dict[str, dict[str, object]], builds: Container[str]) -> Iterator[OpenValue]:
+    from sparkiac.words import entries
+
+    for name, keys in asked.items():
+        whys = (entries.build(name) or {}).get("asks", {})
+        for key in keys if name not in builds else ():
+            yield OpenValue(key, ("builds", name, key), f"{key} of build {name}", whys.get(key, ""))
 
 
 class Filled(NamedTuple):
@@ -32,8 +75,7 @@ def option(text: str) -> tuple[str, str]:
     """Split KEY=VALUE, the value of --fill."""
     key, separator, value = text.partition("=")
     if not separator:
-        message = f"--fill {text!r} is not KEY=VALUE, such as commit=<40 hex digits>"
-        raise click.UsageError(message)
+        reject(f"--fill {text!r} is not KEY=VALUE, such as commit=<40 hex digits>")
     return key, value
 
 
@@ -42,7 +84,7 @@ def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str
     texts = {each: _taken(given, each.key) for each in left_open}
     missing = [each for each, text in texts.items() if text is None]
     if missing and not sys.stdin.isatty():
-        raise click.UsageError(_refusal(name, missing))
+        reject(_refusal(name, missing))
     found = Filled({}, {})
     for each, text in texts.items():
         value = prompts.value(text, _label(each), _or_nothing(_parser(each.key)), default="")
@@ -53,8 +95,7 @@ def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str
 def refuse_unused(given: Sequence[tuple[str, str]]) -> None:
     """Refuse a --fill that no recipe has used."""
     if given:
-        message = f"--fill {given[0][0]}: no chosen recipe leaves this value open"
-        raise click.UsageError(message)
+        reject(f"--fill {given[0][0]}: no chosen recipe leaves this value open")
 
 
 def _taken(given: list[tuple[str, str]], key: str) -> str | None:
@@ -101,8 +142,7 @@ def _command(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        message = f"--fill install {text!r} is not a command: {error}"
-        raise click.UsageError(message) from None
+        reject(f"--fill install {text!r} is not a command: {error}")
 
 
 def _pull_requests(text: str) -> tuple[dict[str, Any], ...]:
@@ -112,8 +152,7 @@ def _pull_requests(text: str) -> tuple[dict[str, Any], ...]:
 def _pull_request(text: str) -> dict[str, Any]:
     found = _PULL.fullmatch(text.strip())
     if found is None:
-        message = f"--fill pull_requests {text!r} is not {_PULLS}, such as 41834@<40 hex digits>"
-        raise click.UsageError(message)
+        reject(f"--fill pull_requests {text!r} is not {_PULLS}, such as 41834@<40 hex digits>")
     number = {"number": int(found["number"])}
     commit = {"commit": prompts.parser("--fill pull_requests: commit", "COMMIT")(found["commit"])}
     if found["repository"] is None:

@@ -1,20 +1,51 @@
-"""Write a recipe from a file of another tool, or from a deployment."""
+"""The recipes of the current directory, and writing one: from a file of another tool, or from a deployment."""
 
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, read, show
-from sparkiac.commands.recipes.own import FOLDER, own
+from sparkiac.commands.inputs import Exit, known, read, recipe_files, reject, show, source_files
 
 if TYPE_CHECKING:
-    from sparkiac.catalog.library import Library
+    from sparkiac.catalog.library import Library, RecipeText
+
+FOLDER: Final = Path("recipes")
+SOURCES: Final = Path("sources")
+
+
+class OwnRecipes(NamedTuple):
+    """The recipes below a folder."""
+
+    files: tuple[RecipeText, ...]
+    library: Library
+    """These recipes with the shipped ones."""
+
+
+def own() -> Library:
+    """Return the shipped recipes and those in `recipes` and `sources`; end with exit code 2 if a file has errors."""
+    fetched = (file for files in source_files(SOURCES).values() for file in files)
+    return _read((*recipe_files(FOLDER), *fetched)).library
+
+
+def below(directory: Path) -> OwnRecipes:
+    """Return the shipped recipes and those in `recipes` of a directory; end with exit code 2 if a file has errors."""
+    return _read(recipe_files(directory / FOLDER))
+
+
+def _read(files: tuple[RecipeText, ...]) -> OwnRecipes:
+    from sparkiac.report import Report
+    from sparkiac.resolve import references
+
+    found, findings = references.read_recipes(files)
+    if findings:
+        show(Report.of(findings), "text")
+        raise click.exceptions.Exit(Exit.BAD_INPUT)
+    return OwnRecipes(files, found)
 
 
 def write(name: str, source: str, inventory: Path | None) -> int:
@@ -38,30 +69,27 @@ def _path(name: str, library: Library) -> Path:
     from sparkiac.model import forms
 
     if not re.fullmatch(forms.RECIPE, name):
-        message = f"{name!r} is not {forms.FORMS[forms.RECIPE]}"
-        raise click.UsageError(message)
+        reject(f"{name!r} is not {forms.FORMS[forms.RECIPE]}")
     path = FOLDER / f"{name}.yaml"
     if library.recipe(name) is not None or path.exists() or path.is_symlink():
-        message = f"{name} exists in {library.file(name) or 'the catalog of sparkiac'}; choose another name"
-        raise click.UsageError(message)
+        reject(f"{name} exists in {library.file(name) or 'the catalog of sparkiac'}; choose another name")
     return path
 
 
 def _imported(source: str) -> tuple[str, bool]:
     """Return the recipe of a file, and whether a part of the file was lost. Print the report."""
-    from sparkiac.commands import foreign
-    from sparkiac.commands.import_ import report as of_import
-    from sparkiac.formats.findings import wants_colour
+    from sparkiac.commands import import_
+    from sparkiac.commands.inputs import wants_colour
     from sparkiac.report import Report
+    from sparkiac.words import imports as of_import
 
     if not Path(source).exists():
-        message = f"there is no file {source}; to start from a deployment, add --inventory"
-        raise click.UsageError(message)
-    found = foreign.read((Path(source),))
+        reject(f"there is no file {source}; to start from a deployment, add --inventory")
+    found = import_.read_files((Path(source),))
     if found.findings:
         show(Report.of(found.findings), "text")
         raise click.exceptions.Exit(Exit.BAD_INPUT)
-    text = foreign.one_recipe(found.entries)
+    text = import_.one_recipe(found.entries)
     shown = of_import.text(found.entries, found.skipped, Report(), colour=wants_colour(sys.stderr))
     click.echo(shown, err=True, nl=False)
     return text, of_import.lost(found.entries)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, print_json, printable, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, print_json, printable, read, reject, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sparkiac.commands.secrets.needed import NeededSecret
+    from sparkiac.commands.secrets.store import NeededSecret
     from sparkiac.plan import Plan
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -43,19 +42,19 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
     written.
     """
     from sparkiac import pipeline
-    from sparkiac.commands.secrets import needed, store
+    from sparkiac.commands.secrets import store
     from sparkiac.upstream.programs import ProgramError
 
     state = pipeline.lock_state(*read(inventory))
     if state.plan is None or state.documents is None:
         show(state.report, output_format)
         return Exit.BAD_INPUT
-    found = needed.secrets_of(state.plan, state.documents[0].data)
+    found = store.secrets_of(state.plan, state.documents[0].data)
     path = printable(Path("secrets") / f"{state.plan.name}.json")
     try:
         values, states = store.complete(path, found, password) if found else ({}, {})
     except ProgramError as error:
-        raise click.UsageError(str(error)) from None
+        reject(str(error))
     if output_format == "json":
         print_json({"file": str(path) if found else None, "secrets": _data(found, states, values if shown else {})})
     else:
@@ -69,23 +68,20 @@ def _data(
 ) -> list[dict[str, object]]:
     data: list[dict[str, object]] = []
     for each in found:
-        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys})
-        if each.name in values:
-            data[-1]["value"] = values[each.name]
+        value = {"value": values[each.name]} if each.name in values else {}
+        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys, **value})
     return data
 
 
 def _table(plan: Plan, states: Mapping[str, str], values: Mapping[str, str]) -> None:
-    from sparkiac.formats import terminal
+    from sparkiac.commands import terminal
+    from sparkiac.words.page import table
 
     rows = [(host.name, name, states[name], values.get(name, "")) for host in plan.hosts for name in host.secrets]
     if not rows:
         return
     columns = ("host", "secret", "state", *(("value",) if values else ()))
-    table = terminal.table(*columns)
-    for row in rows:
-        table.add_row(*row[: len(columns)])
-    terminal.show([table])
+    terminal.show([table(columns, (row[: len(columns)] for row in rows))])
 
 
 def _print_summary(

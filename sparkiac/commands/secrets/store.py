@@ -1,23 +1,24 @@
-"""The file of a fleet's secrets, in the form that `ansible-playbook -e @FILE` reads."""
+"""The secrets that hosts need, and their file, in the form that `ansible-playbook -e @FILE` reads."""
 
 from __future__ import annotations
 
 import json
 import secrets
 import stat
-from typing import TYPE_CHECKING, Any, Final
-
-import click
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import write
+from sparkiac.commands.inputs import reject
+from sparkiac.model.base import SECRET_KEYS
 from sparkiac.upstream import playbook
 from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sparkiac.commands.secrets.needed import NeededSecret
+    from sparkiac.plan import Plan
+    from sparkiac.report import Path as Keys
 
 _KEY: Final = "sparkiac_secrets"
 _BYTES: Final = 32
@@ -25,6 +26,52 @@ _MODE: Final = 0o600
 _IGNORE: Final = "*"
 """The line of .gitignore that matches every file."""
 _FORM: Final = f'JSON of the form {{"{_KEY}": {{"NAME": "VALUE"}}}}'
+_ISSUED: Final = frozenset({"heartbeat", "password", "secret_url", "token"})
+"""Keys of secrets that another service issues: a messenger, a mail server, a webhook."""
+_HUB: Final = "hub"
+"""The key of the model hub, whose `api_key` is a token that the hub issues."""
+
+
+class NeededSecret(NamedTuple):
+    """A secret that a host needs."""
+
+    name: str
+    hosts: tuple[str, ...]
+    keys: tuple[str, ...]
+    """Keys of the inventory that name it, such as `defaults.api_key`."""
+    issued: bool
+    """Whether another service issues its value, so that sparkiac cannot generate it."""
+
+
+def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
+    """Return the secrets of all hosts of a plan, sorted; `data` is the inventory."""
+    named: dict[str, list[Keys]] = {}
+    for path, name in _references(data, ()):
+        named.setdefault(name, []).append(path)
+    hosts: dict[str, list[str]] = {}
+    for host in plan.hosts:
+        for name in host.secrets:
+            hosts.setdefault(name, []).append(host.name)
+    return tuple(_secret(name, hosts[name], named.get(name, [])) for name in sorted(hosts))
+
+
+def _secret(name: str, hosts: list[str], paths: list[Keys]) -> NeededSecret:
+    issued = any(path[-1] in _ISSUED or path[0] == _HUB for path in paths)
+    return NeededSecret(name, tuple(hosts), tuple(".".join(map(str, path)) for path in paths), issued)
+
+
+def _references(data: object, path: Keys) -> Iterator[tuple[Keys, str]]:
+    """Yield each key that refers to a secret, with the name of the secret."""
+    if isinstance(data, tuple):
+        for index, value in enumerate(data):
+            yield from _references(value, (*path, index))
+    if not isinstance(data, dict):
+        return
+    for key, value in data.items():
+        if key in SECRET_KEYS and isinstance(value, dict) and "secret" in value:
+            yield (*path, key), value["secret"]
+        else:
+            yield from _references(value, (*path, key))
 
 
 def complete(
@@ -57,12 +104,10 @@ def _state(secret: NeededSecret, values: Mapping[str, str]) -> str:
 def _prepare(path: Path) -> None:
     """Make the directory, which Git ignores."""
     if path.is_symlink() or path.parent.is_symlink():
-        message = f"{path} must not be behind a symbolic link, which could lead to a directory that Git tracks"
-        raise click.UsageError(message)
+        reject(f"{path} must not be behind a symbolic link, which could lead to a directory that Git tracks")
     for place, wrong, kind in ((path.parent, path.parent.is_file(), "directory"), (path, path.is_dir(), "file")):
         if wrong:
-            message = f"{place} must be a {kind}: move what is there to another place"
-            raise click.UsageError(message)
+            reject(f"{place} must be a {kind}: move what is there to another place")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     for place in (path.parent, path):
         _require_private(place)
@@ -70,24 +115,21 @@ def _prepare(path: Path) -> None:
     if not ignore.exists():
         write.replace(ignore, f"{_IGNORE}\n".encode())
     if _IGNORE not in ignore.read_text(encoding="utf-8", errors="replace").splitlines():
-        message = f"{ignore} does not ignore all files, so secrets could be committed: add a line with only {_IGNORE}"
-        raise click.UsageError(message)
+        reject(f"{ignore} does not ignore all files, so secrets could be committed: add a line with only {_IGNORE}")
 
 
 def _require_private(path: Path) -> None:
     """Refuse a file or directory of secrets that other users of this machine can read or change."""
     if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         kept = f"{mode & 0o700:o}"
-        message = f"{path} can be accessed by other users (mode {mode:04o}): run chmod {kept} {path}"
-        raise click.UsageError(message)
+        reject(f"{path} can be accessed by other users (mode {mode:04o}): run chmod {kept} {path}")
 
 
 def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
     """Return the values of the file; no message contains any of its text."""
     if playbook.is_encrypted(raw):
         if password is None:
-            message = f"{path} is encrypted; add --vault-password-file FILE"
-            raise click.UsageError(message)
+            reject(f"{path} is encrypted; add --vault-password-file FILE")
         raw = playbook.decrypted(raw, password)
     try:
         data: Any = json.loads(raw)
@@ -95,11 +137,9 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
         data = None
     values = data.get(_KEY) if isinstance(data, dict) and data.keys() == {_KEY} else None
     if isinstance(values, dict) and (wrong := [name for name, value in values.items() if not _is_text(value)]):
-        message = f"{path}: the value of {', '.join(wrong)} is not UTF-8 text without NUL; correct it or remove it"
-        raise click.UsageError(message)
+        reject(f"{path}: the value of {', '.join(wrong)} is not UTF-8 text without NUL; correct it or remove it")
     if not isinstance(values, dict):
-        message = f"{path} is not {_FORM}; correct it or move it away"
-        raise click.UsageError(message)
+        reject(f"{path} is not {_FORM}; correct it or move it away")
     return values
 
 

@@ -1,0 +1,210 @@
+"""`sparkiac import`: convert files of other tools to a draft inventory, and report what was lost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac.commands import prompts
+from sparkiac.commands.inputs import AS_JSON, Exit, known, printable, reject, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sparkiac.foreign import Unreadable
+    from sparkiac.foreign.draft import DraftEntry
+    from sparkiac.foreign.launch import Launch
+    from sparkiac.report import Finding, Report
+
+_DRAFT: Final = "draft.yaml"
+"""File name in findings of a draft that goes to standard output."""
+_STDIN: Final = "-"
+_MAX_BYTES: Final = 1 << 20
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True), metavar="FILE…")
+@click.option("--from", "source", metavar="FORMAT", help="Input format; detected if omitted.")
+@click.option("--as", "kind", type=click.Choice(["inventory", "recipe"]), default="inventory", help="Kind of draft.")
+@click.option(
+    "--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="Host for the deployments. May be repeated."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Output file for the draft; it must not exist.")
+@AS_JSON
+def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
+    files: tuple[Path, ...],
+    source: str | None,
+    kind: str,
+    hosts: tuple[str, ...],
+    output: Path | None,
+    output_format: str,
+) -> int:
+    """Draft an inventory from recipes, command lines and containers of other tools.
+
+    FILE is a file, a directory, or - for standard input: `docker run` command lines, shell scripts, Markdown pages,
+    docker-compose files, systemd units, `docker inspect` JSON, recipes of eugr/spark-vllm-docker and of sparkrun.
+
+    The draft goes to standard output or to --output. The report goes to standard error: what was understood,
+    corrected, unused and lost, and the findings of `check` for the draft. Secrets are never written.
+
+    Exit codes: 0 nothing was lost, 1 something was lost or the draft has errors other than values to fill in, 2 a
+    file cannot be read and nothing is written.
+    """
+    from sparkiac.foreign import IMPORTED
+    from sparkiac.report import Report
+
+    if source is not None:
+        known("format", source, IMPORTED)
+    placed = tuple(prompts.host(each) for each in hosts)
+    if output is not None and (output.exists() or output.is_symlink()):
+        reject(f"{click.format_filename(output)} exists; name another file, or remove it")
+    found = read_files(files, source)
+    if found.findings:
+        _print((), (), Report.of(found.findings), output_format)
+        return Exit.BAD_INPUT
+    return _write(found, placed, kind=kind, output=output, output_format=output_format)
+
+
+def _write(
+    found: Foreign, hosts: Sequence[tuple[str, str]], *, kind: str, output: Path | None, output_format: str
+) -> int:
+    from sparkiac import pipeline, write
+    from sparkiac.foreign import assemble
+    from sparkiac.foreign.draft import slug
+    from sparkiac.words import imports as of_import
+
+    entries = found.entries
+    first = entries[0][0] if entries else "imported"
+    text = assemble.inventory(entries, slug(Path(first).stem, "imported"), hosts)
+    report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
+    if kind == "recipe":
+        text = one_recipe(entries)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write.replace(output, text.encode())
+    _print(entries, found.skipped, report, output_format)
+    return Exit.FINDINGS if of_import.lost(entries) or of_import.failed(report) else Exit.OK
+
+
+def _print(
+    entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report, output_format: str
+) -> None:
+    """Print the report to standard error; standard output contains the draft."""
+    import json
+
+    from sparkiac.commands.inputs import wants_colour
+    from sparkiac.words import imports as of_import
+
+    if output_format == "json":
+        click.echo(json.dumps({"format_version": 1} | of_import.data(entries, skipped, report), indent=1), err=True)
+    elif entries:
+        click.echo(of_import.text(entries, skipped, report, colour=wants_colour(sys.stderr)), err=True, nl=False)
+    else:
+        show(report, "text")
+
+
+class Foreign(NamedTuple):
+    """Result of reading files of other tools."""
+
+    entries: tuple[tuple[str, DraftEntry], ...]
+    """Pairs of a file and a deployment or service; empty if a file cannot be read."""
+    skipped: tuple[str, ...]
+    """Files of a directory that contain nothing to import."""
+    findings: tuple[Finding, ...]
+    """One finding for each file that cannot be read."""
+
+
+def read_files(files: Sequence[Path], source: str | None = None) -> Foreign:
+    """Read files, directories and standard input (`-`) in the given format, or detect each format.
+
+    Raises click.UsageError for a file that is not there.
+    """
+    from sparkiac import foreign
+    from sparkiac.foreign import assemble, redaction
+
+    launches: list[tuple[str, Launch]] = []
+    skipped: list[str] = []
+    findings: list[Finding] = []
+    hidden = frozenset[str]()
+    for name, raw, named in _texts(files):
+        text = ""
+        try:
+            text = _decoded(raw)
+            launches += [(name, launch) for launch in _launches(text, name, source)]
+            hidden |= redaction.secret_values(text)
+        except foreign.Unreadable as error:
+            if not named and (not text or isinstance(error, foreign.NothingToImport)):
+                skipped.append(name)
+            else:
+                findings.append(_finding(name, error, redaction.safe_line(text, error.line)))
+    try:
+        entries = () if findings else assemble.entries(launches, hidden)
+    except foreign.Unreadable as error:
+        entries, findings = (), [_finding(error.file or launches[0][0], error)]
+    return Foreign(tuple(entries), tuple(skipped), tuple(findings))
+
+
+def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
+    """Return the recipe of the only server that the files start. Raises click.UsageError for another number."""
+    from sparkiac.foreign import recipes
+
+    deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
+    if len(deployments) != 1:
+        names = ", ".join(entry.name for _, entry in deployments) or "none"
+        reject(f"a recipe starts one server, and the files start {len(deployments)}: {names}")
+    return recipes.recipe(*deployments[0])
+
+
+def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
+    from sparkiac import foreign
+
+    chosen = source or foreign.recognised(text, name)
+    if chosen is None:
+        message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(foreign.IMPORTED)}"
+        raise foreign.NothingToImport(message)
+    return foreign.importer(chosen).read(text, name=name)
+
+
+def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
+    """Return each file with its bytes and whether it was named itself; a directory's files in order of name."""
+    for path in files:
+        printable(path)
+        if str(path) == _STDIN:
+            yield "standard input", sys.stdin.buffer.read(_MAX_BYTES + 1), True
+        elif path.is_dir():
+            for each in sorted(path.rglob("*")):
+                if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts):
+                    yield str(printable(each)), _bytes(each), False
+        elif path.is_file():
+            yield str(path), _bytes(path), True
+        else:
+            reject(f"{click.format_filename(path)} does not exist or is not a file")
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MAX_BYTES + 1)
+
+
+def _decoded(raw: bytes) -> str:
+    from sparkiac.foreign import Unreadable
+
+    if len(raw) > _MAX_BYTES:
+        message = f"the file has more than {_MAX_BYTES} bytes"
+        raise Unreadable(message)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"byte {raw[error.start]:#04x} is not UTF-8"
+        raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+
+
+def _finding(file: str, error: Unreadable, line: str = "") -> Finding:
+    from sparkiac.report import Finding, Loc, Mark, Severity
+
+    mark = Mark(error.line, error.column, error.line, error.column + 1)
+    return Finding("IMP001", "unreadable", Severity.ERROR, str(error), Loc(file, mark, line))

@@ -1,0 +1,1 @@
+"""What people and programs read of plans, hosts and records: pages without a terminal, Markdown, and plain data."""

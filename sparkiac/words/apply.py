@@ -1,0 +1,90 @@
+"""What an apply would change on each host, as a page and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from sparkiac.fleet.looks import FleetLook, HostLook, Lease, UnitStep
+from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, line, names, plain, styled, table
+
+_SHORT: Final = 8
+"""Characters of a generation in the table; JSON has all of them."""
+_COLUMNS: Final = 29
+"""Columns of generation, files and the space between the columns."""
+_GAP: Final = "  "
+_UNIT: Final = "sparkiac-"
+_STYLES: Final = {"restart": "yellow", "start": "green", "stop": "red", "remove": "red"}
+
+
+def page(look: FleetLook, width: int) -> Blocks:
+    """Return the hosts that change, then those that do not, and the order."""
+    if look.changing:
+        room = width - _COLUMNS - max(len(host.host) for host in look.changing)
+        heads = ("host", "generation", "files", "changes")
+        yield table(heads, (_row(host, room) for host in look.changing), right=("files",), whole=heads[:2])
+        yield ""
+    if same := [host.host for host in look.hosts if not host.differs]:
+        yield styled(f"unchanged: {', '.join(same)}", "dim")
+    for title, found in (("unreachable", look.unreachable), ("not compared", look.failed)):
+        yield from (line((f"{title}: {name}", BAD), f": {reason}") for name, reason in found)
+    for host in look.hosts:
+        yield from _state(host)
+    if look.changing:
+        yield line(("order: ", "bold"), order(look.batches))
+    if look.retired:
+        yield f"retired: {', '.join(look.retired)}: what sparkiac put there is removed at the end"
+
+
+def _state(host: HostLook) -> Iterator[Line]:
+    """Return who has the lease of a host, and which of its servers do not work."""
+    if host.lease:
+        title = ("takes over", "yellow") if host.lease.free else ("in use", BAD)
+        yield line((f"{title[0]}: {host.host}", title[1]), f": {holder(host.lease)}")
+    yield from (line((f"does not work: {host.host}", BAD), f": {fault}") for fault in host.faults)
+
+
+def order(batches: Sequence[Sequence[str]]) -> str:
+    """Return the order of the rollout, such as `spark-01, then spark-02 and spark-03 together`."""
+    return ", then ".join(names(batch) + (" together" if len(batch) > 1 else "") for batch in batches)
+
+
+def holder(lease: Lease) -> str:
+    """Return who has the lease of a host, in which step the apply is or ended, and what to do."""
+    if lease.ended:
+        said = f"{lease.owner} has ended in the step {lease.step}, {duration(lease.renewed_s)} ago"
+        return said if lease.free else f"{said}; --take-over takes its lease"
+    return f"{lease.owner} has been applying for {duration(lease.age_s)}, step {lease.step}"
+
+
+def data(look: FleetLook) -> Data:
+    """Return {"hosts": [{host, now, new, differs, files, …}], "unreachable": {…}, …}."""
+    return {
+        "hosts": plain(look.hosts),
+        "unreachable": dict(look.unreachable),
+        "failed": dict(look.failed),
+        "batches": look.batches,
+        "retired": look.retired,
+    }
+
+
+def _row(host: HostLook, room: int) -> Row:
+    now, new = "none" if host.now is None else host.now[:_SHORT], host.new[:_SHORT]
+    return host.host, f"{now} → {new}" if now != new else now, str(len(host.files)), _changes(host, room)
+
+
+def _changes(host: HostLook, room: int) -> Line:
+    lines = [_step(step, room) for step in host.units]
+    found = (("kernel settings", host.sysctls), ("secrets", host.secrets))
+    lines += [(f"{title}: {', '.join(values)}",) for title, values in found if values]
+    lines += [(each,) for each in host.missing]
+    below = (part for each in lines or [(("no unit restarts", "dim"),)] for part in ("\n", *each))
+    return line(*list(below)[1:])
+
+
+def _step(step: UnitStep, room: int) -> tuple[str | tuple[str, str], ...]:
+    """Return a step in one line if it fits; otherwise the reason is below it."""
+    action = (step.action, _STYLES.get(step.action, ""))
+    unit = f" {step.unit.removeprefix(_UNIT)}"
+    fits = len(step.action) + len(unit) + len(_GAP) + len(step.because) <= room
+    return action, unit, _GAP if fits else f"\n{_GAP}", (step.because, "dim")

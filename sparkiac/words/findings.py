@@ -1,0 +1,112 @@
+"""Findings as text and as data. The commands that print them decide which ones."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sparkiac.report import Finding, Loc, Report, Severity
+from sparkiac.report.characters import escaped_line
+
+FORMAT_VERSION: Final = 1
+TITLES: Final = {
+    "Spark guide": "Practical guide to vLLM on DGX Spark (June 2026)",
+    "vLLM blog": 'vLLM blog, "vLLM on the DGX Spark" (2026-06-01)',
+    "dual-Spark post": "Account of a two-Spark production stack",
+    "SM121 reference": "Notes on vLLM 0.19.0 on sm_121",
+    "DeepSeek-V4 thread": "Forum thread on DeepSeek-V4-Flash on two Sparks",
+}
+"""Short name in a rule or recipe → title of the document; docs/sources.md describes each of them."""
+_NAMED: Final = re.compile(rf"(?P<name>{'|'.join(TITLES)})(?: L[0-9]+(?:-[0-9]+)?(?:, L[0-9]+(?:-[0-9]+)?)*)?")
+_COLOURS: Final = {Severity.ERROR: "\x1b[31m", Severity.WARNING: "\x1b[33m", Severity.INFO: "\x1b[36m"}
+_BOLD: Final = "\x1b[1m"
+_RESET: Final = "\x1b[0m"
+_WIDEST: Final = 160
+
+
+def as_text(report: Report, *, colour: bool) -> str:
+    """Return all findings and a last line that counts them; an empty text for an empty report."""
+    lines = [each for finding in report.findings for each in _finding(finding, colour=colour)]
+    if lines:
+        lines.append(counts(report))
+    return "".join(f"{each}\n" for each in lines)
+
+
+def counts(report: Report) -> str:
+    """Return the number of findings, such as `1 error, 2 warnings`."""
+    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+    found = [(report.number_of(severity), word) for severity, word in words]
+    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in found if number]
+    return ", ".join(parts) or "no findings"
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """Return {"format_version": 1, "findings": [{code, slug, severity, message, file, line, column, …}]}."""
+    return {"format_version": FORMAT_VERSION, "findings": [data_of(finding) for finding in report.findings]}
+
+
+def data_of(finding: Finding) -> dict[str, Any]:
+    """Return one finding without its empty keys."""
+    data: dict[str, Any] = {
+        "code": finding.code,
+        "slug": finding.slug,
+        "severity": str(finding.severity),
+        "message": finding.message,
+    }
+    if finding.loc is not None:
+        data |= {"file": finding.loc.file, **finding.loc.mark._asdict()}
+    extras: dict[str, Any] = {"hint": finding.hint, "source": finding.source, "origin": str(finding.origin or "")}
+    extras |= {"fixable": bool(finding.fix)}
+    return data | {key: value for key, value in extras.items() if value}
+
+
+def titles(sources: str) -> str:
+    """Replace short names by titles; drop line numbers and repeated sources. `; ` separates the sources."""
+    named = (_NAMED.sub(lambda found: TITLES[found["name"]], part) for part in sources.split("; "))
+    return "; ".join(dict.fromkeys(named))
+
+
+def headline(finding: Finding, *, colour: bool = False) -> str:
+    """Return the first line of a finding: place, severity, code and message."""
+    place = f"{finding.loc.file}:{finding.loc.mark.line}:{finding.loc.mark.column}: " if finding.loc else ""
+    severity = str(finding.severity)
+    if colour:
+        place, severity = f"{_BOLD}{place}{_RESET}", f"{_COLOURS[finding.severity]}{severity}{_RESET}"
+    return f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
+
+
+def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
+    yield headline(finding, colour=colour)
+    if finding.loc and finding.loc.text.strip():
+        yield from _excerpt(finding.loc)
+    yield from (f"  {each}" for each in details(finding))
+
+
+def details(finding: Finding) -> Iterator[str]:
+    """Return the lines below a message: the hint, the layer of the value, and the sources."""
+    for label, text in (("hint", finding.hint), ("from", finding.origin), ("source", titles(finding.source))):
+        if text:
+            yield f"{label}: {text}"
+
+
+def _excerpt(loc: Loc) -> Iterator[str]:
+    """Return the line with carets under the position; a very long line is cut around it."""
+    mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r\n")
+    start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
+    cut = text[start : start + _WIDEST]
+    end = mark.end_column if mark.end_line == mark.line else len(text) + 1
+    before = _width(escaped_line(cut[: mark.column - 1 - start]))
+    under = max(1, _width(escaped_line(cut[mark.column - 1 - start : end - 1 - start])))
+    gutter = f"  {mark.line} | "
+    yield f"{gutter}{escaped_line(cut)}"
+    yield f"{' ' * (len(gutter) - 2)}| {' ' * before}{'^' * under}"
+
+
+def _width(text: str) -> int:
+    """Return the number of terminal columns: two for wide characters, none for combining ones."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
