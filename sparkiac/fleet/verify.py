@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from sparkiac.fleet.probing import ProbedUnit, ProbeStep, RequestOrigin, steps_of
 from sparkiac.fleet.query import HostFailure, endpoint, query
 from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan.container import Program
 from sparkiac.plan.contract import Promise
-from sparkiac.plan.dependents import Program
 from sparkiac.upstream import parallel
 
 THREADS: Final = 64

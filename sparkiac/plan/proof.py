@@ -16,7 +16,7 @@ from sparkiac.memory.prediction import Checkpoint, Prediction
 from sparkiac.memory.values import Term, Unknown, unknown_of
 from sparkiac.model.facts import Architecture, Prefill
 from sparkiac.model.platform import is_discrete
-from sparkiac.plan import facts, starts
+from sparkiac.plan import facts, start_records
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sparkiac.model.records import StartRecord
     from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost
-    from sparkiac.plan.starts import Starts
+    from sparkiac.plan.start_records import Starts
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
 """Model handle → entry in the lock."""
@@ -62,7 +62,7 @@ def proofs(
     found: dict[str, dict[str, Proof]] = {}
     for host, container in placed:
         total = budget.group_bytes(groups[container.name])
-        recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
+        recorded_starts = start_records.starts(start_records.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
         made = _proof(container, total, known, recorded_starts, beside)
         if (gpu := host.values.gpu) is not None:

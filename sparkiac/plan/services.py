@@ -8,11 +8,10 @@ from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
 from sparkiac.plan import open_webui, settings
-from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
-from sparkiac.plan.topology import GATEWAY_ENTRY
+from sparkiac.plan.topology import GATEWAY_ENTRY, bind_address
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost

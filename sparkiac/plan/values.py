@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.container import Container
+    from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
-    from sparkiac.plan.dependents import ConfigFile, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.scraping import ScrapeTarget

@@ -8,9 +8,9 @@ from typing import Final
 
 from sparkiac.host.generation import PlacedFile
 from sparkiac.plan import Container, HostPlan
+from sparkiac.plan.container import Program
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs
 from sparkiac.plan.contract_units import Sysctl
-from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers
 from sparkiac.report.artifact import Artifact

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sparkiac.formats import terminal
 from sparkiac.plan import Container, HostPlan, Plan, labels, memory_use, verdict
-from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.labels import MemoryRow, RolloutWords
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib

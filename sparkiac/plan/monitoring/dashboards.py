@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from sparkiac.plan.monitoring.panels import Dashboard, Panel, Variable
+
+class Panel(NamedTuple):
+    """One panel: a title and its queries."""
+
+    title: str
+    queries: tuple[tuple[str, str], ...]
+    """Pairs of PromQL and legend."""
+    unit: str = "short"
+    """Unit as Grafana names it."""
+    records: tuple[str, ...] = ()
+    """Recorded quantities that it reads; without one of them it is left out."""
+    kind: str = "timeseries"
+    """`timeseries`, `stat` or `table`."""
+
+
+class Variable(NamedTuple):
+    """A list at the top of a dashboard, from the values of a label."""
+
+    name: str
+    query: str
+
+
+class Dashboard(NamedTuple):
+    """One dashboard."""
+
+    uid: str
+    title: str
+    variables: tuple[Variable, ...]
+    panels: tuple[Panel, ...]
+
 
 _OF_HOST: Final = '{host=~"$host"}'
 _OF_BOTH: Final = '{host=~"$host", deployment=~"$deployment"}'

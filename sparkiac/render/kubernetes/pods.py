@@ -1,4 +1,4 @@
-"""The pod template of one container."""
+"""The pod template of one container, with its probes, and the Deployment of a container that is in no group."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan
+from sparkiac.plan import Container, Health, HostPlan
 from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
-from sparkiac.render.kubernetes import objects, probes, volumes
+from sparkiac.render.compose import RETRIES, START_INTERVAL_S
+from sparkiac.render.kubernetes import objects, volumes
 from sparkiac.render.kubernetes.objects import Node
 from sparkiac.report.artifact import Artifact
 
@@ -24,6 +25,11 @@ _ID_LENGTH: Final = 12
 """Characters of an image ID that Docker shows."""
 _MEMLOCK: Final = "memlock"
 _UNLIMITED: Final = -1
+_PULL_S: Final = 600
+"""Time for pulling the image, before Kubernetes reports the rollout as failed: its own default for all of it."""
+_READY_PERIOD_S: Final = 5
+_READY_TIMEOUT_S: Final = 5
+_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class Process(NamedTuple):
@@ -115,7 +121,7 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
         "securityContext": _security(container),
         "volumeMounts": volumes.mounts(found),
         "lifecycle": _lifecycle(container),
-        **probes.probes(container),
+        **_probes(container),
     }
     return objects.without_empty(server)
 
@@ -175,3 +181,51 @@ def _checksum(files: tuple[Artifact, ...]) -> dict[str, str]:
         return {}
     parts = sorted(hashlib.sha256(each.path.encode() + b"\0" + each.content).hexdigest() for each in files)
     return {_CHECKSUM: hashlib.sha256("".join(parts).encode()).hexdigest()}
+
+
+def deployment(node: Node, files: Files) -> dict[str, Any]:
+    """Return the Deployment."""
+    container = node.container
+    spec = {
+        "replicas": 1,
+        # The former pod must end first: it has the GPU, the memory and the port of the node.
+        "strategy": {"type": "Recreate"},
+        "progressDeadlineSeconds": container.timeouts.ready_s + _PULL_S,
+        "selector": objects.selector(container.name),
+        "template": template(node, process(container), files, placement([node.host])),
+    }
+    return objects.head("apps/v1", "Deployment", container.name, container.name) | {"spec": spec}
+
+
+def _probes(container: Container) -> dict[str, Any]:
+    """Return the startup, liveness and readiness probes.
+
+    The health check of the compose file decides when the pod has started and whether it must restart. It keeps a state
+    between two runs, so only one probe runs it at a time: the startup probe, and after it the liveness probe.
+    """
+    health = container.checks.health
+    if health is None:
+        return {}
+    check = {"exec": {"command": _command(health)}, "timeoutSeconds": health.timeout_s}
+    attempts = -(-container.timeouts.ready_s // START_INTERVAL_S)
+    return {
+        "startupProbe": check | {"periodSeconds": START_INTERVAL_S, "failureThreshold": attempts},
+        "livenessProbe": check | {"periodSeconds": health.interval_s, "failureThreshold": RETRIES},
+        **_readiness(container),
+    }
+
+
+def _command(health: Health) -> list[str]:
+    kind, *words = health.command
+    return ["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words
+
+
+def _readiness(container: Container) -> dict[str, Any]:
+    """Return the readiness probe; a pod without HTTP, such as a worker of a group, is ready once it has started."""
+    listen, published = container.network.listen, container.network.published
+    if container.checks.path is None or listen is None:
+        return {}
+    address, port = ("", published.container_port) if published else listen
+    host = {} if address in {"", _EVERY} else {"host": address}
+    get = {"path": container.checks.path, "port": port, **host}
+    return {"readinessProbe": {"httpGet": get, "periodSeconds": _READY_PERIOD_S, "timeoutSeconds": _READY_TIMEOUT_S}}

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from sparkiac.engines.engine import CACHE
 from sparkiac.plan import BindMount, Container
 from sparkiac.plan.deployments import PROGRAMS
-from sparkiac.plan.health import promise_file
 from sparkiac.plan.preflight import cache_path
+from sparkiac.plan.promise import promise_file
 from sparkiac.render import playbooks
 from sparkiac.render.kubernetes import objects
 
