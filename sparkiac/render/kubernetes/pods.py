@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sparkiac.plan import Container, Health, HostPlan
+from sparkiac.plan import Container, Health, HostPlan, confinement
 from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
@@ -17,14 +17,10 @@ from sparkiac.render.kubernetes.objects import Node
 from sparkiac.report.artifact import Artifact
 
 HOSTNAME: Final = "kubernetes.io/hostname"
-RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}
-"""Device file → resource of the shared RDMA device plugin, as NVIDIA's Network Operator names it in its examples."""
 _CHECKSUM: Final = "sparkiac/files"
 """Annotation with a hash of the pod's files: the pods restart when a file changes."""
 _ID_LENGTH: Final = 12
 """Characters of an image ID that Docker shows."""
-_MEMLOCK: Final = "memlock"
-_UNLIMITED: Final = -1
 _PULL_S: Final = 600
 """Time for pulling the image, before Kubernetes reports the rollout as failed: its own default for all of it."""
 _READY_PERIOD_S: Final = 5
@@ -109,6 +105,8 @@ def placement(hosts: Iterable[HostPlan]) -> dict[str, Any]:
 
 
 def _server(container: Container, process: Process, found: tuple[volumes.Mounted, ...]) -> dict[str, Any]:
+    settings = confinement.pod(container.confinement)
+    memory = {} if container.memory_bytes is None else {"memory": str(container.memory_bytes)}
     server = {
         "name": "server",
         "image": image(container),
@@ -117,8 +115,8 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
         "args": process.args,
         "env": process.env,
         "ports": _ports(container),
-        "resources": _resources(container),
-        "securityContext": _security(container),
+        "resources": objects.without_empty({**settings.get("resources", {}), "requests": memory}),
+        "securityContext": settings["securityContext"],
         "volumeMounts": volumes.mounts(found),
         "lifecycle": _lifecycle(container),
         **_probes(container),
@@ -137,27 +135,6 @@ def _ports(container: Container) -> list[dict[str, Any]]:
     address = {} if every else {"hostIP": published.address}
     port = {"name": "http", "containerPort": published.container_port, "hostPort": published.port}
     return [port | address | {"protocol": "TCP"}]
-
-
-def _resources(container: Container) -> dict[str, Any]:
-    gpu = {"nvidia.com/gpu": "1"} if container.confinement.gpu else {}
-    devices = {RDMA[each]: "1" for each in container.confinement.devices if each in RDMA}
-    memory = {} if container.memory_bytes is None else {"memory": str(container.memory_bytes)}
-    return objects.without_empty({"limits": gpu | devices, "requests": memory})
-
-
-def _security(container: Container) -> dict[str, Any]:
-    """Return the restrictions of every container. IPC_LOCK replaces an unlimited memlock, which no pod can set."""
-    confinement = container.confinement
-    added = {"add": ["IPC_LOCK"]} if confinement.ulimits.get(_MEMLOCK) == _UNLIMITED else {}
-    uid, _, gid = (confinement.user or "").partition(":")
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"], **added},
-        "readOnlyRootFilesystem": confinement.read_only,
-        **({"runAsUser": int(uid)} if uid else {}),
-        **({"runAsGroup": int(gid)} if gid else {}),
-    }
 
 
 def _drain_s(container: Container) -> int:
