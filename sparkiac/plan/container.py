@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.model.resolved import ResolvedTimeouts
+    from sparkiac.model.settings import LoadMemory
     from sparkiac.plan.confinement import Confinement
     from sparkiac.plan.contract import FabricLookup, GroupPorts
     from sparkiac.plan.contract_units import LoadGuard
@@ -202,6 +203,8 @@ class Container(NamedTuple):
     service, the value in the inventory or in the catalog."""
     memory_source: str = INVENTORY
     """Source of the memory figure, for a service."""
+    load_memory: LoadMemory | None = None
+    """The keys of the inventory from which `load_guard` was made."""
     load_guard: LoadGuard | None = None
     """What changes on the host while it loads its model."""
     documents: tuple[ConfigDocument, ...] = ()

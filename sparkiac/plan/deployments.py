@@ -114,6 +114,7 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         ),
         checks=_checks(node, part, options),
         timeouts=values.timeouts,
+        load_memory=values.load_memory if part.loads else None,
         load_guard=load_guard(values) if part.loads else None,
         server=_server(node, recipe, part, options),
         weights=weights,
