@@ -73,7 +73,7 @@ def _variables(
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
-        "images_from": staging.peer(host.images_from),
+        "images_from": jsontext.plain(host.images_from),
         "copied_by": list(host.copied_by),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.plan.container import GroupLink, Program
+from sparkiac.plan.container import Program
 from sparkiac.plan.contract_units import GroupNode
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.parts import ConfigDocument
@@ -37,71 +37,57 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
-    for container in host.containers:
-        found.append(Artifact(unit_path(container), _unit(container, host)))
-        found.append(Artifact(compose_path(container), compose.project(container)))
-        found += map(_document, container.documents)
-        if container.load_guard is not None:
-            found.append(Artifact(_load_memory_path(container), jsontext.dump(container.load_guard)))
-        if container.network.link is not None:
-            node = _group_node(container.network.link, host=host.name, version=versions[container.name])
-            found.append(Artifact(_group_path(container), jsontext.dump(node)))
-        if is_probed(container):
-            found.append(Artifact(_promise_path(container), jsontext.dump(host.promises[container.unit])))
-    for program in host.programs:
-        found += _program(program, host)
+    files = {unit.unit: _files(unit, host, versions) for unit in host.units}
+    own = (each.items() for each in files.values())
+    found += [Artifact(path, content) for each in own for path, content in each if content is not None]
     found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.config_files]
     found += timers.render(host)
-    found.append(generation.render(host, {unit.unit: _runs_from(unit) for unit in host.units}))
+    found.append(generation.render(host, {name: tuple(each) for name, each in files.items()}))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
-def unit_path(unit: Container | Program) -> str:
-    """Return the path of a unit on its host."""
-    return f"etc/systemd/system/{unit.unit}.service"
-
-
-def compose_path(container: Container) -> str:
-    """Return the path of the container's compose file on its host."""
-    return f"etc/sparkiac/{container.name}/compose.yaml"
-
-
-def _runs_from(unit: Container | Program) -> tuple[str, ...]:
-    """Return the generated files whose change requires a restart of the unit."""
+def _files(unit: Container | Program, host: HostPlan, versions: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Return the files whose change requires a restart of the unit; None is one that all units share."""
+    path, directory = f"etc/systemd/system/{unit.unit}.service", f"etc/sparkiac/{unit.name}"
     if isinstance(unit, Program):
-        return (unit_path(unit), *_program_paths(unit))
-    documents = (each.file for each in unit.documents)
-    promised = (_promise_path(unit),) if is_probed(unit) else ()
-    guarded = () if unit.load_guard is None else (_load_memory_path(unit),)
-    grouped = () if unit.network.link is None else (_group_path(unit),)
-    return (unit_path(unit), compose_path(unit), *documents, _SUPERVISE, *promised, *guarded, *grouped)
+        return {
+            path: fill(_PROGRAM_TEMPLATE, _program_unit(unit, host)),
+            f"{directory}/environment": _environment(unit),
+            f"{directory}/config.yaml": yamltext.generated(unit.config),
+        }
+    found: dict[str, bytes | None] = {
+        path: fill(_UNIT_TEMPLATE, _container_unit(unit, host)),
+        f"{directory}/compose.yaml": compose.project(unit),
+        **{each.file: _document(each) for each in unit.documents},
+        _SUPERVISE: None,
+    }
+    if is_probed(unit):
+        found[promise_file(unit.name).removeprefix("/")] = jsontext.dump(host.promises[unit.unit])
+    if unit.load_guard is not None:
+        found[f"{directory}/load-memory.json"] = jsontext.dump(unit.load_guard)
+    if unit.network.link is not None:
+        node = GroupNode(host.name, *unit.network.link, version=versions[unit.name])
+        found[_group_path(unit)] = jsontext.dump(node)
+    return found
 
 
 def _group_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/group.json"
 
 
-def _group_node(link: GroupLink, *, host: str, version: str) -> GroupNode:
-    return GroupNode(host, link.leader, link.address, link.port, link.workers, version)
+def _document(document: ConfigDocument) -> bytes:
+    is_json = document.file.endswith(".json")
+    return jsontext.dump(document.content) if is_json else yamltext.generated(document.content)
 
 
-def _load_memory_path(container: Container) -> str:
-    return f"etc/sparkiac/{container.name}/load-memory.json"
+def _environment(program: Program) -> bytes:
+    lines = (escape.environment_file(name, value) for name, value in program.env.items())
+    return "".join((yamltext.HEADER, *(f"{line}\n" for line in lines))).encode()
 
 
-def _document(document: ConfigDocument) -> Artifact:
-    if document.file.endswith(".json"):
-        return Artifact(document.file, jsontext.dump(document.content))
-    return Artifact(document.file, yamltext.generated(document.content))
-
-
-def _promise_path(container: Container) -> str:
-    return promise_file(container.name).removeprefix("/")
-
-
-def _unit(container: Container, host: HostPlan) -> bytes:
+def _container_unit(container: Container, host: HostPlan) -> dict[str, Any]:
     own = {PROGRAMS, promise_file(container.name)}
-    values = {
+    return {
         "name": container.name,
         "description": container.description,
         "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.storage.mounts} - own)],
@@ -112,7 +98,6 @@ def _unit(container: Container, host: HostPlan) -> bytes:
         "group": None if container.network.link is None else f"/{_group_path(container)}",
         "guards_load": container.load_guard is not None,
     }
-    return fill(_UNIT_TEMPLATE, values)
 
 
 def _starts_after(unit: Container | Program, host: HostPlan) -> list[str]:
@@ -123,21 +108,6 @@ def _starts_after(unit: Container | Program, host: HostPlan) -> list[str]:
     engines = [each.unit for each in host.containers if each.kind == "deployment"]
     needed = {link.unit for link in unit.dependencies if link.host == host.name and link.unit is not None}
     return engines[: engines.index(unit.unit)] if unit.unit in engines else sorted(needed)
-
-
-def _program(program: Program, host: HostPlan) -> Iterator[Artifact]:
-    """Yield the files of a program."""
-    yield Artifact(unit_path(program), fill(_PROGRAM_TEMPLATE, _program_unit(program, host)))
-    environment, config = _program_paths(program)
-    lines = (escape.environment_file(name, value) for name, value in program.env.items())
-    yield Artifact(environment, "".join((yamltext.HEADER, *(f"{line}\n" for line in lines))).encode())
-    yield Artifact(config, yamltext.generated(program.config))
-
-
-def _program_paths(program: Program) -> tuple[str, str]:
-    """Return the paths of its environment file and its configuration file on the host."""
-    base = f"etc/sparkiac/{program.name}"
-    return f"{base}/environment", f"{base}/config.yaml"
 
 
 def _program_unit(program: Program, host: HostPlan) -> dict[str, Any]:
