@@ -143,9 +143,9 @@ def _between(term: Term, recorded: tuple[int, int] | None) -> Term:
 def _outside(facts: OverheadFacts) -> Iterator[Term]:
     options, calibration = facts.options, facts.calibration
     if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
+        source = "measured: startup log; in addition to the requested memory"
         measured = calibration.graphs_bytes if calibration else None
-        known = Term("CUDA graphs", measured, "measured: startup log; in addition to the requested memory")
-        yield known if measured is not None else _graphs(options)
+        yield _graphs(options) if measured is None else Term("CUDA graphs", measured, source)
     if options.tensor_parallel_size * options.pipeline_parallel_size > 1:
         yield Term("NCCL", _NCCL_BYTES, "buffers of a rank: 0.53 GiB in a start of two ranks", assumed=True)
 

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
 GIB: Final = 1 << 30
 
 
-class Unknown(NamedTuple):
-    """A result that cannot be computed. It never counts as a pass."""
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A result that cannot be computed. It never counts as a pass, and cannot be added, not even with `or 0`."""
 
     missing: tuple[str, ...]
     """Names of the missing facts."""
+
+
+Quantity: TypeAlias = int | Unknown
+"""A size in bytes, if it is known."""
 
 
 class Term(NamedTuple):
     """One part of the memory of a host."""
 
     name: str
-    size_bytes: int | None
-    """None if unknown."""
+    size_bytes: Quantity
     source: str
     """Source of the size."""
     assumed: bool = False
@@ -34,19 +39,38 @@ class Term(NamedTuple):
     def between(self, low: float, high: float) -> Term:
         """Return the term with its smallest and largest size, as shares of its size."""
         size = self.size_bytes
-        return self if size is None else self._replace(low_bytes=int(size * low), high_bytes=math.ceil(size * high))
+        if isinstance(size, Unknown):
+            return self
+        return self._replace(low_bytes=int(size * low), high_bytes=math.ceil(size * high))
 
 
-def total_bytes(terms: Iterable[Term]) -> int | Unknown:
+def quantity(size_bytes: int | None, name: str) -> Quantity:
+    """Return a size; None is unknown under this name."""
+    return Unknown((name,)) if size_bytes is None else size_bytes
+
+
+def known_bytes(size: Quantity) -> int | None:
+    """Return a size for tables and comparisons; None if it is unknown."""
+    return None if isinstance(size, Unknown) else size
+
+
+def total_bytes(terms: Iterable[Term]) -> Quantity:
     """Return the sum of the terms, or the names of the terms whose size is unknown."""
     listed = tuple(terms)
-    unknown = tuple(term.name for term in listed if term.size_bytes is None)
-    return Unknown(unknown) if unknown else known_bytes(listed)
+    unknown = tuple(term.name for term in listed if isinstance(term.size_bytes, Unknown))
+    return Unknown(unknown) if unknown else least_bytes(listed)
 
 
-def known_bytes(terms: Iterable[Term]) -> int:
-    """Return the sum of the known terms: a lower bound."""
-    return sum(term.size_bytes or 0 for term in terms)
+def least_bytes(terms: Iterable[Term]) -> int:
+    """Return a lower bound of the sum: the known terms."""
+    return sum(term.size_bytes for term in terms if not isinstance(term.size_bytes, Unknown))
+
+
+def less(whole: Quantity, part: Quantity) -> Quantity:
+    """Return the rest of a size, or the names of what is unknown."""
+    if isinstance(whole, Unknown) or isinstance(part, Unknown):
+        return Unknown(tuple(name for each in (whole, part) if isinstance(each, Unknown) for name in each.missing))
+    return whole - part
 
 
 def unknown_of(*results: object) -> Unknown | None:

@@ -13,8 +13,8 @@ from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, recorded, speed
 from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
-from sparkiac.memory.values import Term, Unknown, unknown_of
-from sparkiac.model.facts import Architecture, Prefill
+from sparkiac.memory.values import Quantity, Term, Unknown, known_bytes, quantity, unknown_of
+from sparkiac.model.facts import Architecture, ModelFacts, Prefill
 from sparkiac.model.platform import is_discrete
 from sparkiac.plan import facts, start_records
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
@@ -47,6 +47,27 @@ _NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_head
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
 
+class _Server(NamedTuple):
+    """A server on a host, and what is known about it."""
+
+    container: Container
+    known: Models
+    begun: Starts
+
+    @property
+    def locked(self) -> LockedModel | None:
+        return self.known.get(self.container.server.model or "")
+
+    @property
+    def catalogued(self) -> ModelFacts | None:
+        return facts.known(self.container.server)
+
+    @property
+    def parameters(self) -> tuple[float, float] | tuple[None, None]:
+        """Return the total and active parameters, in billions."""
+        return (self.catalogued.architecture.parameters if self.catalogued else None) or (None, None)
+
+
 def proofs(
     hosts: Iterable[PlacedHost], known: Models, *, platforms: Mapping[str, str], records: tuple[StartRecord, ...] = ()
 ) -> dict[str, dict[str, Proof]]:
@@ -64,7 +85,7 @@ def proofs(
         total = budget.group_bytes(groups[container.name])
         recorded_starts = start_records.starts(start_records.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
-        made = _proof(container, total, known, recorded_starts, beside)
+        made = _proof(_Server(container, known, recorded_starts), total, beside)
         if (gpu := host.values.gpu) is not None:
             made = _on_gpu(made, gpu, container, recorded_starts.exact)
         found.setdefault(host.name, {})[container.name] = made
@@ -76,7 +97,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     names = {each.name for each in host.units} if names is None else names
     servers = tuple(each.server for name, each in proven.items() if name in names)
     services = tuple(
-        Term(each.name, each.memory_bytes, each.memory_source)
+        Term(each.name, quantity(each.memory_bytes, each.name), each.memory_source)
         for each in sorted(host.units, key=lambda each: each.name)
         if each.path[0] != "deployments" and each.name in names
     )
@@ -88,10 +109,10 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
-def _proof(container: Container, total: int | Unknown, known: Models, begun: Starts, beside: int) -> Proof:
-    found = _predicted(container, None if isinstance(total, Unknown) else total, known, begun)
+def _proof(it: _Server, total: Quantity, beside: int) -> Proof:
+    container, begun, locked = it.container, it.begun, it.locked
+    found = _predicted(it, known_bytes(total))
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    locked = known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -101,10 +122,10 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         workload=container.server.workload,
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
-        decode=_decode(container, found, server, known, begun.exact),
+        decode=_decode(it, found, server),
         processes=_processes(container, begun.exact),
-        busy=_busy(container, found, server, known, beside),
-        prefill=_prefill(container, found, begun.exact),
+        busy=_busy(it, found, server, beside),
+        prefill=_prefill(it, found),
         assumption=_assumed(container),
         subject=begun.subject,
         record=_record_used(container, begun),
@@ -148,7 +169,8 @@ def _record_used(container: Container, begun: Starts) -> str | None:
     return f"a recorded start of {what}: {found.source.link}"
 
 
-def _predicted(container: Container, total_bytes: int | None, known: Models, begun: Starts) -> Prediction:
+def _predicted(it: _Server, total_bytes: int | None) -> Prediction:
+    container, begun = it.container, it.begun
     if not engines.named(container.server.engine).interfaces:
         unknown = Unknown((f"cache layout of {container.server.engine}",))
         return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
@@ -157,14 +179,14 @@ def _predicted(container: Container, total_bytes: int | None, known: Models, beg
     return prediction.predict(
         prediction.Setup(
             name=container.name,
-            checkpoint=_checkpoint(container, known),
+            checkpoint=_checkpoint(it),
             given=container.server.options,
             release=release,
             total_bytes=total_bytes,
             workload=container.server.workload,
             method=drafts.get("method"),
             draft_tokens=drafts.get("num_speculative_tokens") or 0,
-            drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
+            drafter=_drafter(it, drafts) if drafts.get("model") else None,
             calibration=container.server.measured,
             record=begun.exact,
             near=begun.near,
@@ -173,16 +195,15 @@ def _predicted(container: Container, total_bytes: int | None, known: Models, beg
     )
 
 
-def _checkpoint(container: Container, known: Models) -> Checkpoint:
-    catalogued, model = facts.known(container.server), container.server.model or ""
+def _checkpoint(it: _Server) -> Checkpoint:
+    catalogued = it.catalogued
     stated = _stated("weights", catalogued.weights_bytes if catalogued else None)
-    return Checkpoint(known.get(model), catalogued.architecture if catalogued else None, stated)
+    return Checkpoint(it.locked, catalogued.architecture if catalogued else None, stated)
 
 
-def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
-    catalogued = facts.known(container.server)
-    stated = _stated("drafter", catalogued.drafter_bytes if catalogued else None)
-    return Checkpoint(known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
+def _drafter(it: _Server, drafts: Mapping[str, Any]) -> Checkpoint:
+    stated = _stated("drafter", it.catalogued.drafter_bytes if it.catalogued else None)
+    return Checkpoint(it.known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
 
 def _stated(name: str, size_bytes: int | None) -> Term | None:
@@ -196,10 +217,9 @@ def _assumed(container: Container) -> str | None:
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
-def _decode(
-    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
-) -> tuple[tuple[int, Range], ...] | Unknown:
-    facts_of_speed = _speed(container, found, server, known, record)
+def _decode(it: _Server, found: Prediction, server: ServerMemory) -> tuple[tuple[int, Range], ...] | Unknown:
+    record = it.begun.exact
+    facts_of_speed = _speed(it, found, server, record.acceptance if record else None)
     if isinstance(facts_of_speed, Unknown):
         return (recorded.decodes(record) if record else ()) or facts_of_speed
     longest = facts_of_speed.layout.context
@@ -214,11 +234,11 @@ def _decode(
     )
 
 
-def _busy(container: Container, found: Prediction, server: ServerMemory, known: Models, servers: int) -> float | None:
+def _busy(it: _Server, found: Prediction, server: ServerMemory, servers: int) -> float | None:
     """Return the lowest expected decode speed at a short context while all servers of the host decode."""
     if servers < 2:  # noqa: PLR2004  two share a memory
         return None
-    facts_of_speed = _speed(container, found, server, known, None)
+    facts_of_speed = _speed(it, found, server, None)
     if isinstance(facts_of_speed, Unknown):
         return None
     return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
@@ -239,38 +259,33 @@ class _SpeedFacts(NamedTuple):
         )
 
 
-def _speed(
-    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
-) -> _SpeedFacts | Unknown:
-    locked, parameters = known.get(container.server.model or ""), _parameters(container)
+def _speed(it: _Server, found: Prediction, server: ServerMemory, acceptance: float | None) -> _SpeedFacts | Unknown:
+    total, active = it.parameters
     read = speed.reads(
-        next((term.size_bytes for term in server.inside if term.name == "weights"), None),
-        total_params=parameters[0],
-        active_params=parameters[1],
-        tensors=locked.tensors if locked else None,
+        _inside(server, "weights"),
+        total_params=total,
+        active_params=active,
+        tensors=it.locked.tensors if it.locked else None,
         width=None if isinstance(found.shape, Unknown) else found.shape.width,
     )
     if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
         return unknown_of(read, found.cache) or Unknown(())
-    accepted = _ACCEPTED if record is None or record.acceptance is None else (record.acceptance,) * 2
-    return _SpeedFacts(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
+    accepted = _ACCEPTED if acceptance is None else (acceptance,) * 2
+    return _SpeedFacts(read, found.cache, found.shape, _drafting(it, server, found.shape, accepted))
 
 
-def _parameters(container: Container) -> tuple[float, float] | tuple[None, None]:
-    catalogued = facts.known(container.server)
-    return (catalogued.architecture.parameters if catalogued else None) or (None, None)
+def _inside(server: ServerMemory, name: str) -> int | None:
+    return next((known_bytes(term.size_bytes) for term in server.inside if term.name == name), None)
 
 
-def _drafting(
-    container: Container, server: ServerMemory, shape: Shape, accepted: tuple[float, float]
-) -> speed.Drafting | None:
-    drafts = container.server.speculative
+def _drafting(it: _Server, server: ServerMemory, shape: Shape, accepted: tuple[float, float]) -> speed.Drafting | None:
+    drafts = it.container.server.speculative
     if drafts is None:
         return None
-    tokens, active_b = drafts.get("num_speculative_tokens") or 0, _parameters(container)[1]
-    size = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
+    tokens, active_b = drafts.get("num_speculative_tokens") or 0, it.parameters[1]
+    size = _inside(server, "drafter")
     reads_output = size is None and shape.width.hidden and shape.width.vocabulary
-    ranks = container.server.options.get("tensor_parallel_size") or 1
+    ranks = it.container.server.options.get("tensor_parallel_size") or 1
     return speed.Drafting(
         tokens,
         *accepted,
@@ -280,11 +295,11 @@ def _drafting(
     )
 
 
-def _prefill(container: Container, found: Prediction, record: StartRecord | None) -> Prefill | Unknown:
+def _prefill(it: _Server, found: Prediction) -> Prefill | Unknown:
     """Return the prefill rate: measured, else published, else that of the class of the network."""
-    measured = recorded.prefill(record) if record else None
-    catalogued, active_b = facts.known(container.server), _parameters(container)[1]
-    if known := measured or (catalogued.prefill if catalogued else None):
+    measured = recorded.prefill(it.begun.exact) if it.begun.exact else None
+    active_b = it.parameters[1]
+    if known := measured or (it.catalogued.prefill if it.catalogued else None):
         return known
     if isinstance(found.shape, Unknown) or active_b is None:
         return NO_RATE
@@ -294,6 +309,6 @@ def _prefill(container: Container, found: Prediction, record: StartRecord | None
 
 def _opaque(container: Container) -> ServerMemory:
     """Return the memory of a server whose KV cache cannot be calculated: only its share of the memory may be known."""
-    unknown = Term("KV cache", None, "not calculated for this engine")
-    requested = Term("requested", container.memory_bytes, "its share of the host's memory")
+    unknown = Term("KV cache", Unknown(("KV cache",)), "not calculated for this engine")
+    requested = Term("requested", quantity(container.memory_bytes, "requested"), "its share of the host's memory")
     return budget.ServerMemory(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))

@@ -12,7 +12,7 @@ from rich.text import Text
 from sparkiac import catalog
 from sparkiac.formats.terminal import NARROW, brief_image, counted, grid, heading, number, stacked, table
 from sparkiac.memory import budget, overhead
-from sparkiac.memory.values import GIB
+from sparkiac.memory.values import GIB, least_bytes
 from sparkiac.resolve import search
 
 Data = dict[str, Any]
@@ -112,7 +112,7 @@ def fragments(entries: Iterable[Data]) -> Iterator[RenderableType]:
 def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
     """Return the entries that fit together with others, and the share of the memory for each engine."""
     total = search.total_bytes()
-    kept = (budget.reserve(total).size_bytes or 0) / GIB
+    kept = least_bytes((budget.reserve(total),)) / GIB
     yield Text(
         f"On one {catalog.DEFAULT_PLATFORM}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the "
         f"system and {number(overhead.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
