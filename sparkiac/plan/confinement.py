@@ -128,7 +128,7 @@ def _pod_shm(found: Confinement) -> PodValues:
     return {} if size_bytes is None and found.ipc != "host" else _in_memory("/dev/shm", size_bytes)  # noqa: S108
 
 
-def _pod_limits(found: Confinement) -> PodValues:
+def _pod_lock(found: Confinement) -> PodValues:
     return {("securityContext", "capabilities", "add"): ["IPC_LOCK"]} if LOCKING in found.ulimits.items() else {}
 
 
@@ -142,17 +142,31 @@ def _pod_user(found: Confinement) -> PodValues:
     return {("securityContext", key): int(number) for key, number in ids if number}
 
 
+def _pod_gpu(found: Confinement) -> PodValues:
+    return {("resources", "limits", "nvidia.com/gpu"): "1"} if found.gpu else {}
+
+
+def _pod_root(found: Confinement) -> PodValues:
+    return {("securityContext", "readOnlyRootFilesystem"): found.read_only}
+
+
+def _pod_tmp(found: Confinement) -> PodValues:
+    return _in_memory("/tmp", found.tmp_size_bytes)  # noqa: S108  in the container
+
+
+def _pod_drop(_: Confinement) -> PodValues:
+    return {("securityContext", "capabilities", "drop"): ["ALL"]}
+
+
+def _pod_privileges(_: Confinement) -> PodValues:
+    return {("securityContext", "allowPrivilegeEscalation"): False}
+
+
 ACCESS: Final = (
     ContainerOption("ipc", "ipc", lambda it: it.ipc, "ipc", "text", "IpcMode", pod=_pod_shm),
     ContainerOption("shm_size", "shm-size", _shm_size, "shm_size_gib", "size", "ShmSize", pod=_pod_shm),
     ContainerOption(
-        "ulimits",
-        "ulimit",
-        lambda it: dict(sorted(it.ulimits.items())),
-        "ulimits",
-        "limits",
-        "Ulimits",
-        pod=_pod_limits,
+        "ulimits", "ulimit", lambda it: dict(sorted(it.ulimits.items())), "ulimits", "limits", "Ulimits", pod=_pod_lock
     ),
     ContainerOption("devices", "device", lambda it: [*it.devices], pod=_pod_devices),
     ContainerOption(
@@ -160,44 +174,19 @@ ACCESS: Final = (
         "gpus",
         lambda it: _GPU if it.gpu else None,
         argument=lambda it: "all" if it.gpu else None,
-        pod=lambda it: {("resources", "limits", "nvidia.com/gpu"): "1"} if it.gpu else {},
+        pod=_pod_gpu,
     ),
 )
 """What the container shares with the host, and gets of it."""
 LIMITS: Final = (
     ContainerOption("user", "user", lambda it: it.user, pod=_pod_user),
     ContainerOption(
-        "read_only",
-        "read-only",
-        lambda it: it.read_only,
-        "read_only",
-        "switch",
-        "ReadonlyRootfs",
-        pod=lambda it: {("securityContext", "readOnlyRootFilesystem"): it.read_only},
+        "read_only", "read-only", lambda it: it.read_only, "read_only", "switch", "ReadonlyRootfs", pod=_pod_root
     ),
+    ContainerOption("tmpfs", "tmpfs", _tmpfs, "tmp_size_gib", "tmpfs", "Tmpfs", _OWN_TMP, pod=_pod_tmp),
+    ContainerOption("cap_drop", "cap-drop", lambda _: ["ALL"], fixed=CONFINED, pod=_pod_drop),
     ContainerOption(
-        "tmpfs",
-        "tmpfs",
-        _tmpfs,
-        "tmp_size_gib",
-        "tmpfs",
-        "Tmpfs",
-        _OWN_TMP,
-        pod=lambda it: _in_memory("/tmp", it.tmp_size_bytes),  # noqa: S108  in the container
-    ),
-    ContainerOption(
-        "cap_drop",
-        "cap-drop",
-        lambda _: ["ALL"],
-        fixed=CONFINED,
-        pod=lambda _: {("securityContext", "capabilities", "drop"): ["ALL"]},
-    ),
-    ContainerOption(
-        "security_opt",
-        "security-opt",
-        lambda _: ["no-new-privileges:true"],
-        fixed=CONFINED,
-        pod=lambda _: {("securityContext", "allowPrivilegeEscalation"): False},
+        "security_opt", "security-opt", lambda _: ["no-new-privileges:true"], fixed=CONFINED, pod=_pod_privileges
     ),
     ContainerOption("cgroup_parent", "cgroup-parent", lambda _: "sparkiac.slice", local=True),
     ContainerOption("oom_score_adj", "oom-score-adj", lambda _: 300, fixed=_SAME, local=True),

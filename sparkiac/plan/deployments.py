@@ -27,7 +27,7 @@ from sparkiac.plan.container import (
 from sparkiac.plan.contract_units import load_guard
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Published, Secret
-from sparkiac.plan.topology import bind_address
+from sparkiac.plan.topology import LOOPBACK, bind_address, locally
 from sparkiac.plan.weights import handle
 from sparkiac.resolve import fabric, hosts_of
 
@@ -262,7 +262,7 @@ def _server(node: DeploymentNode, recipe: UsedRecipe, part: Part, options: Mappi
 
 def _checks(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server. With host networking, it may not listen on loopback."""
-    address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
+    address = LOOPBACK if node.alone else locally(node.address)
     return promise.checks(node.engine, part, f"http://{address}:{options[node.engine.port]}" if node.leads else None)
 
 

@@ -14,6 +14,7 @@ from sparkiac.plan import facts
 from sparkiac.plan.container import Checks, Container, Program
 from sparkiac.plan.contract import Promise
 from sparkiac.plan.parts import Health
+from sparkiac.plan.topology import locally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
     return Promise(
         unit=unit.unit,
         kind=kind,
-        url=_url(*listen) if listen else None,
+        url=f"http://{locally(listen[0])}:{listen[1]}" if listen else None,
         health=unit.checks.path,
         models=server.served,
         api_key=unit.secrets[0].name if unit.secrets and server.served else None,
@@ -65,10 +66,6 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         store=server.store,
         workers=server.node[1] - 1 if server.node else 0,
     )
-
-
-def _url(address: str, port: int) -> str:
-    return f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
 
 
 def _kind(unit: Container | Program, config: Config) -> str:

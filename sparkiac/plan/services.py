@@ -11,7 +11,7 @@ from sparkiac.plan import open_webui, settings
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
-from sparkiac.plan.topology import GATEWAY_ENTRY, bind_address
+from sparkiac.plan.topology import GATEWAY_ENTRY, LOOPBACK, bind_address
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
@@ -110,8 +110,7 @@ def _health(service: Service, published: Published | None) -> Health | None:
         return Health(("CMD", *service.healthcheck), interval_s=15, timeout_s=10) if service.healthcheck else None
     if service.health is None or published is None:
         return None
-    url = f"http://127.0.0.1:{published.container_port}{service.health}"
-    return http_check(url)
+    return http_check(f"http://{LOOPBACK}:{published.container_port}{service.health}")
 
 
 def http_check(url: str) -> Health:

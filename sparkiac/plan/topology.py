@@ -23,8 +23,8 @@ NETWORK: Final = "sparkiac"
 GATEWAY: Final = "host.docker.internal"
 """Name of the host in a container that has GATEWAY_ENTRY in its /etc/hosts."""
 GATEWAY_ENTRY: Final = f"{GATEWAY}:host-gateway"
-_LOOPBACK: Final = "127.0.0.1"
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
+LOOPBACK: Final = "127.0.0.1"
+EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class ListenAddress(NamedTuple):
@@ -57,26 +57,31 @@ def route(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost], *
     if host != target.host:
         return _to_other_host(host, target, hosts)
     if not in_container:
-        return _at(_LOOPBACK if target.address == _EVERY else target.address, target.port)
+        return _at(locally(target.address), target.port)
     if target.container_port is not None:
         return _at(target.name, target.container_port)._replace(network=True)
-    if target.address == _LOOPBACK:
+    if target.address == LOOPBACK:
         return Route(None, obstacle="loopback")
-    if target.address == _EVERY:
+    if target.address == EVERY:
         return _at(GATEWAY, target.port)._replace(gateway=True)
     return _at(target.address, target.port)
 
 
 def _to_other_host(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost]) -> Route:
     there = hosts[target.host]
-    if target.address == _LOOPBACK:
+    if target.address == LOOPBACK:
         return Route(None, obstacle="loopback")
-    if target.address in {_EVERY, there.address}:
+    if target.address in {EVERY, there.address}:
         return _at(there.address, target.port)
     on_fabric = there.fabric is not None and target.address == link_address(there)
     if on_fabric and hosts[host].fabric is None:
         return Route(None, obstacle="fabric")
     return _at(target.address, target.port)
+
+
+def locally(address: str) -> str:
+    """Return where a program on the same host reaches a port that listens on `address`."""
+    return LOOPBACK if address == EVERY else address
 
 
 def _at(host: str, port: int) -> Route:
@@ -87,13 +92,13 @@ def bind_address(host: ResolvedHost, bind: Bind) -> str:
     """Return the address on which a port with this `bind` is published."""
     match bind:
         case "loopback":
-            return "127.0.0.1"
+            return LOOPBACK
         case "lan":
             return host.address
         case "fabric":
             return link_address(host)
         case _:
-            return "0.0.0.0"  # noqa: S104  the user wrote `bind: any`
+            return EVERY
 
 
 def address_towards(host: ResolvedHost, others: Iterable[ResolvedHost]) -> str:

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
-    from sparkiac.plan.parts import (
-        ModelRepository,
-        ModelStore,
-        Peer,
-        Proof,
-    )
+    from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
     from sparkiac.plan.turns import PlannedTurn
 
 

@@ -15,7 +15,7 @@ from sparkiac.plan.monitoring.prometheus import offered, recorded
 from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, stated_bytes
 from sparkiac.plan.services import http_check
 from sparkiac.plan.settings import memory_source
-from sparkiac.plan.topology import bind_address
+from sparkiac.plan.topology import bind_address, locally
 from sparkiac.resolve.monitoring import BASE, KINDS
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ METRICS: Final = "/var/lib/sparkiac/metrics"
 """Directory on each host for the metrics that `host_metrics` writes."""
 _ROOT: Final = "/host"
 """The root directory of the host, as node_exporter sees it."""
-_LOOPBACK: Final = "127.0.0.1"
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class Watched(NamedTuple):
@@ -67,7 +65,7 @@ class _Site(NamedTuple):
         """Return a container on a host; `path` is below that of the monitoring in the inventory."""
         name, host = KINDS[path], self.hosts[on]
         address = bind_address(host, values.bind)
-        url = f"http://{_LOOPBACK if address == _EVERY else address}:{values.port}{values.health}"
+        url = f"http://{locally(address)}:{values.port}{values.health}"
         data = f"/var/lib/sparkiac/{name}" if values.data else None
         kept = (BindMount(data, values.data, read_only=False),) if data and values.data else ()
         env = {key: str(value) for key, value in values.env.items()} | dict(own.env)

@@ -55,11 +55,7 @@ FLEET: Final = Dashboard(
         Panel("Alerts that fire", (('ALERTS{alertstate="firing"}', "{{alertname}}"),), kind="table"),
         Panel("Endpoints that answer", (('up{job=~"deployments.*"}', _EACH),), kind="stat"),
         Panel("Hosts that answer", (('max by (host) (up{host!=""})', "{{host}}"),), kind="stat"),
-        Panel(
-            "Memory available",
-            (("node_memory_MemAvailable_bytes", "{{host}}"),),
-            "bytes",
-        ),
+        Panel("Memory available", (("node_memory_MemAvailable_bytes", "{{host}}"),), "bytes"),
         _recorded("Running requests", "requests_running", selector=""),
         _recorded("Waiting requests", "requests_waiting", selector=""),
         _recorded("Generated tokens per second", "generated_tokens_per_second", selector=""),
@@ -87,12 +83,7 @@ HOST: Final = Dashboard(
         Panel("Thermal zones", ((f"node_thermal_zone_temp{_OF_HOST}", "zone {{zone}} of {{host}}"),), "celsius"),
         Panel(
             "Processors busy",
-            (
-                (
-                    '1 - avg by (host) (rate(node_cpu_seconds_total{host=~"$host", mode="idle"}[5m]))',
-                    "{{host}}",
-                ),
-            ),
+            (('1 - avg by (host) (rate(node_cpu_seconds_total{host=~"$host", mode="idle"}[5m]))', "{{host}}"),),
             "percentunit",
         ),
         Panel(

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac.plan import Container, Health, HostPlan, confinement
 from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
-from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
+from sparkiac.plan.topology import EVERY, GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
 from sparkiac.render.compose import RETRIES, START_INTERVAL_S
 from sparkiac.render.kubernetes import objects, volumes
@@ -25,7 +25,6 @@ _PULL_S: Final = 600
 """Time for pulling the image, before Kubernetes reports the rollout as failed: its own default for all of it."""
 _READY_PERIOD_S: Final = 5
 _READY_TIMEOUT_S: Final = 5
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class Process(NamedTuple):
@@ -131,8 +130,7 @@ def _ports(container: Container) -> list[dict[str, Any]]:
         return []
     if published is None:
         return [{"name": "http", "containerPort": listen[1], "protocol": "TCP"}]
-    every = published.address == "0.0.0.0"  # noqa: S104  compared
-    address = {} if every else {"hostIP": published.address}
+    address = {} if published.address == EVERY else {"hostIP": published.address}
     port = {"name": "http", "containerPort": published.container_port, "hostPort": published.port}
     return [port | address | {"protocol": "TCP"}]
 
@@ -203,6 +201,6 @@ def _readiness(container: Container) -> dict[str, Any]:
     if container.checks.path is None or listen is None:
         return {}
     address, port = ("", published.container_port) if published else listen
-    host = {} if address in {"", _EVERY} else {"host": address}
+    host = {} if address in {"", EVERY} else {"host": address}
     get = {"path": container.checks.path, "port": port, **host}
     return {"readinessProbe": {"httpGet": get, "periodSeconds": _READY_PERIOD_S, "timeoutSeconds": _READY_TIMEOUT_S}}
