@@ -6,66 +6,36 @@ is unknown and names that fact; an unknown result never counts as a pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
-from sparkiac.memory import budget, prediction, recorded, speed
+from sparkiac.memory import budget, prediction, recorded
 from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
-from sparkiac.memory.values import Quantity, Term, Unknown, known_bytes, quantity, unknown_of
-from sparkiac.model.facts import Architecture, ModelFacts, Prefill
+from sparkiac.memory.values import Quantity, Term, Unknown, known_bytes, quantity
+from sparkiac.model.facts import Architecture
 from sparkiac.model.platform import is_discrete
-from sparkiac.plan import facts, start_records
-from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
+from sparkiac.plan import speeds, start_records
+from sparkiac.plan.parts import Proof, stated_bytes
+from sparkiac.plan.speeds import KnownServer, Models
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import HostBudget, ServerMemory
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.speed import Range, Reads
-    from sparkiac.model.lock import LockedModel
     from sparkiac.model.platform import Gpu
     from sparkiac.model.records import StartRecord
     from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost
     from sparkiac.plan.start_records import Starts
 
-Models: TypeAlias = "Mapping[str, LockedModel]"
-"""Model handle → entry in the lock."""
-_SHORT: Final = 1024
-"""Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
-_ACCEPTED: Final = (0.60, 0.85)
-"""Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _STATED: Final = "catalog: published size"
 _GPU_MEMORY: Final = Unknown(("size of the GPU's own memory",))
 _OWN_MEMORY: Final = "in the GPU's own memory, whose size is unknown"
 _GPU_SPEED: Final = Unknown(("speed of this GPU",))
 _NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_heads=0, head_size=0)
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
-
-
-class _Server(NamedTuple):
-    """A server on a host, and what is known about it."""
-
-    container: Container
-    known: Models
-    begun: Starts
-
-    @property
-    def locked(self) -> LockedModel | None:
-        return self.known.get(self.container.server.model or "")
-
-    @property
-    def catalogued(self) -> ModelFacts | None:
-        return facts.known(self.container.server)
-
-    @property
-    def parameters(self) -> tuple[float, float] | tuple[None, None]:
-        """Return the total and active parameters, in billions."""
-        return (self.catalogued.architecture.parameters if self.catalogued else None) or (None, None)
 
 
 def proofs(
@@ -85,7 +55,7 @@ def proofs(
         total = budget.group_bytes(groups[container.name])
         recorded_starts = start_records.starts(start_records.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
-        made = _proof(_Server(container, known, recorded_starts), total, beside)
+        made = _proof(KnownServer(container, known, recorded_starts), total, beside)
         if (gpu := host.values.gpu) is not None:
             made = _on_gpu(made, gpu, container, recorded_starts.exact)
         found.setdefault(host.name, {})[container.name] = made
@@ -109,7 +79,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
-def _proof(it: _Server, total: Quantity, beside: int) -> Proof:
+def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
     container, begun, locked = it.container, it.begun, it.locked
     found = _predicted(it, known_bytes(total))
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
@@ -122,10 +92,10 @@ def _proof(it: _Server, total: Quantity, beside: int) -> Proof:
         workload=container.server.workload,
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
-        decode=_decode(it, found, server),
+        decode=speeds.decode(it, found, server),
         processes=_processes(container, begun.exact),
-        busy=_busy(it, found, server, beside),
-        prefill=_prefill(it, found),
+        busy=speeds.busy(it, found, server, beside),
+        prefill=speeds.prefill(it, found),
         assumption=_assumed(container),
         subject=begun.subject,
         record=_record_used(container, begun),
@@ -169,7 +139,7 @@ def _record_used(container: Container, begun: Starts) -> str | None:
     return f"a recorded start of {what}: {found.source.link}"
 
 
-def _predicted(it: _Server, total_bytes: int | None) -> Prediction:
+def _predicted(it: KnownServer, total_bytes: int | None) -> Prediction:
     container, begun = it.container, it.begun
     if not engines.named(container.server.engine).interfaces:
         unknown = Unknown((f"cache layout of {container.server.engine}",))
@@ -195,13 +165,13 @@ def _predicted(it: _Server, total_bytes: int | None) -> Prediction:
     )
 
 
-def _checkpoint(it: _Server) -> Checkpoint:
+def _checkpoint(it: KnownServer) -> Checkpoint:
     catalogued = it.catalogued
     stated = _stated("weights", catalogued.weights_bytes if catalogued else None)
     return Checkpoint(it.locked, catalogued.architecture if catalogued else None, stated)
 
 
-def _drafter(it: _Server, drafts: Mapping[str, Any]) -> Checkpoint:
+def _drafter(it: KnownServer, drafts: Mapping[str, Any]) -> Checkpoint:
     stated = _stated("drafter", it.catalogued.drafter_bytes if it.catalogued else None)
     return Checkpoint(it.known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
@@ -215,96 +185,6 @@ def _assumed(container: Container) -> str | None:
         return None
     newest = interfaces.versions()[-1]
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
-
-
-def _decode(it: _Server, found: Prediction, server: ServerMemory) -> tuple[tuple[int, Range], ...] | Unknown:
-    record = it.begun.exact
-    facts_of_speed = _speed(it, found, server, record.acceptance if record else None)
-    if isinstance(facts_of_speed, Unknown):
-        return (recorded.decodes(record) if record else ()) or facts_of_speed
-    longest = facts_of_speed.layout.context
-    wanted = sorted({min(_SHORT, longest), longest})
-    ranges = {context: facts_of_speed.at(context) for context in wanted}
-    if record is None:
-        return tuple(ranges.items())
-    at = {context: facts_of_speed.at(context) for context in recorded.contexts(record)}
-    return tuple(
-        (context, recorded.decode(record, context=context, expected=expected, at=at) or expected)
-        for context, expected in ranges.items()
-    )
-
-
-def _busy(it: _Server, found: Prediction, server: ServerMemory, servers: int) -> float | None:
-    """Return the lowest expected decode speed at a short context while all servers of the host decode."""
-    if servers < 2:  # noqa: PLR2004  two share a memory
-        return None
-    facts_of_speed = _speed(it, found, server, None)
-    if isinstance(facts_of_speed, Unknown):
-        return None
-    return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
-
-
-class _SpeedFacts(NamedTuple):
-    """Facts that decide on the decode speed of a server."""
-
-    read: Reads
-    layout: Cache
-    shape: Shape
-    drafting: speed.Drafting | None
-
-    def at(self, context: int, *, servers: int = 1) -> Range:
-        """Return the expected speed after `context` tokens."""
-        return speed.decode(
-            self.read, self.layout, context=context, shape=self.shape, drafting=self.drafting, servers=servers
-        )
-
-
-def _speed(it: _Server, found: Prediction, server: ServerMemory, acceptance: float | None) -> _SpeedFacts | Unknown:
-    total, active = it.parameters
-    read = speed.reads(
-        _inside(server, "weights"),
-        total_params=total,
-        active_params=active,
-        tensors=it.locked.tensors if it.locked else None,
-        width=None if isinstance(found.shape, Unknown) else found.shape.width,
-    )
-    if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
-        return unknown_of(read, found.cache) or Unknown(())
-    accepted = _ACCEPTED if acceptance is None else (acceptance,) * 2
-    return _SpeedFacts(read, found.cache, found.shape, _drafting(it, server, found.shape, accepted))
-
-
-def _inside(server: ServerMemory, name: str) -> int | None:
-    return next((known_bytes(term.size_bytes) for term in server.inside if term.name == name), None)
-
-
-def _drafting(it: _Server, server: ServerMemory, shape: Shape, accepted: tuple[float, float]) -> speed.Drafting | None:
-    drafts = it.container.server.speculative
-    if drafts is None:
-        return None
-    tokens, active_b = drafts.get("num_speculative_tokens") or 0, it.parameters[1]
-    size = _inside(server, "drafter")
-    reads_output = size is None and shape.width.hidden and shape.width.vocabulary
-    ranks = it.container.server.options.get("tensor_parallel_size") or 1
-    return speed.Drafting(
-        tokens,
-        *accepted,
-        drafter_bytes=size or 0,
-        output_elements=(shape.width.hidden or 0) * (shape.width.vocabulary or 0) // ranks if reads_output else 0,
-        growth=speed.growth(shape.width, tokens, active_params=None if active_b is None else active_b * 1e9),
-    )
-
-
-def _prefill(it: _Server, found: Prediction) -> Prefill | Unknown:
-    """Return the prefill rate: measured, else published, else that of the class of the network."""
-    measured = recorded.prefill(it.begun.exact) if it.begun.exact else None
-    active_b = it.parameters[1]
-    if known := measured or (it.catalogued.prefill if it.catalogued else None):
-        return known
-    if isinstance(found.shape, Unknown) or active_b is None:
-        return NO_RATE
-    rates = speed.prefill_rates(found.shape, active_b * 1e9)
-    return Prefill(low=rates.low, high=rates.high, source=rates.source)
 
 
 def _opaque(container: Container) -> ServerMemory:
