@@ -13,13 +13,15 @@ import pytest
 from sparkiac import catalog
 from sparkiac.model.settings import ContainerSettings
 from sparkiac.plan import unwritten
-from sparkiac.plan.confinement import KEYED
+from sparkiac.plan.confinement import KEYED, SETTINGS
 from tests import with_new_keys, writers
 
 ROOT: Final = Path(__file__).parent.parent
 FIELDS: Final = dict(writers.fields())
 WRITTEN_ELSEWHERE: Final = {"mounts", "files", "prelude"}
 """Keys of `container` that do not confine it."""
+IN_NOTES_OF_PODS: Final = {"cgroup_parent", "oom_score_adj", "pids_limit"}
+"""Settings that NOTES.md leaves to the kubelet of the node."""
 
 
 @pytest.mark.parametrize("key", FIELDS)
@@ -41,6 +43,14 @@ def test_a_key_that_nothing_reads_is_found_for_each_target() -> None:
 
 def test_every_key_of_a_container_has_its_record() -> None:
     assert {each.key for each in KEYED} | WRITTEN_ELSEWHERE == ContainerSettings.model_fields.keys()
+
+
+def test_every_setting_of_a_container_has_its_form_in_a_pod_or_is_refused_by_name() -> None:
+    lacking = [each for each in SETTINGS if each.pod is None]
+    assert [
+        each.key for each in lacking if each.key and not unwritten.refuses("kubernetes", f"container.{each.key}")
+    ] == []
+    assert {each.compose for each in lacking if not each.key} == IN_NOTES_OF_PODS
 
 
 def test_the_record_names_keys_that_exist() -> None:

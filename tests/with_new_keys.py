@@ -16,6 +16,7 @@ from typing import Final
 KEYS: Final = {
     "container.new_key": ("sparkiac.model.settings", "ContainerSettings"),
     "timeouts.new_key": ("sparkiac.model.settings", "Timeouts"),
+    "load_memory.new_key": ("sparkiac.model.settings", "LoadMemory"),
     "new_key": ("sparkiac.model.settings", "Serving"),
     "hosts.new_key": ("sparkiac.model.inventory", "Host"),
 }

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, endpoint, query, run
 from sparkiac.host.generation import Promise
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.plan.dependents import Program
+from sparkiac.plan.container import Program
 from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import ReportedFacts, Text

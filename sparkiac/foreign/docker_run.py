@@ -49,8 +49,8 @@ def _command(container: Container) -> str:
     """Write one command, with one option on each line."""
     entrypoint, words = node.entrypoint(container)
     options = [*_options(container), *([("--entrypoint", entrypoint)] if entrypoint else [])]
-    rows = [node.shell_command(pair) for pair in options]
-    server = [node.shell_command((node.image(container), *words[:2])), *map(escape.shell_word, words[2:])]
+    rows = [escape.shell_command(pair) for pair in options]
+    server = [escape.shell_command((node.image(container), *words[:2])), *map(escape.shell_word, words[2:])]
     return " \\\n  ".join(["docker run --detach", *rows, *server]) + "\n"
 
 

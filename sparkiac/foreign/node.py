@@ -74,7 +74,9 @@ def entrypoint(container: Container) -> tuple[str | None, tuple[str, ...]]:
         return None, container.command.words
     return "/bin/sh", (
         "-c",
-        " && ".join((*map(shell_command, container.command.pre_start), f"exec {shell_command(container.argv)}")),
+        " && ".join(
+            (*map(escape.shell_command, container.command.pre_start), f"exec {escape.shell_command(container.argv)}")
+        ),
     )
 
 
@@ -86,11 +88,6 @@ def server_command(container: Container) -> tuple[str, ...]:
         raise ExportError(message)
     words = container.command.words
     return words if words[: len(own)] == own else (*own, *words)
-
-
-def shell_command(words: Iterable[str]) -> str:
-    """Join words to a shell command."""
-    return " ".join(map(escape.shell_word, words))
 
 
 def heading(container: Container) -> tuple[str, ...]:

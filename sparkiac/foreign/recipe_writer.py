@@ -39,7 +39,7 @@ def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> Recipe
     defaults: dict[str, str | int | float] = {}
     program, *options = _rows(words, defaults, names=_names_of(first), doubled=doubled)
     rows = (program, *sorted(options))
-    prelude = [f"{_braces(node.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
+    prelude = [f"{_braces(escape.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
     return RecipeDraft(
         first,

@@ -14,7 +14,7 @@ from sparkiac.memory import overhead
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.overhead import UNIFIED, Device
-from sparkiac.memory.values import Term, Unknown, known_bytes, total_bytes
+from sparkiac.memory.values import Quantity, Term, Unknown, least_bytes, less, quantity, total_bytes
 from sparkiac.model.inventory import Measured
 
 _RESERVED: Final = 10
@@ -62,20 +62,17 @@ class HostBudget(NamedTuple):
     """Servers, services, page cache, reserve."""
 
     @property
-    def headroom_bytes(self) -> int | Unknown:
+    def headroom_bytes(self) -> Quantity:
         """Free memory; negative if the terms do not fit. Unknown lists the unknown terms."""
-        taken = total_bytes(self.terms)
-        if self.total_bytes is None:
-            return Unknown(("total memory", *(taken.missing if isinstance(taken, Unknown) else ())))
-        return taken if isinstance(taken, Unknown) else self.total_bytes - taken
+        return less(quantity(self.total_bytes, "total memory"), total_bytes(self.terms))
 
     @property
     def most_bytes(self) -> int | None:
         """Upper bound of the free memory, without the unknown terms."""
-        return None if self.total_bytes is None else self.total_bytes - known_bytes(self.terms)
+        return None if self.total_bytes is None else self.total_bytes - least_bytes(self.terms)
 
 
-def group_bytes(totals: Mapping[str, int | None]) -> int | Unknown:
+def group_bytes(totals: Mapping[str, int | None]) -> Quantity:
     """Return the memory of the smallest host of a group."""
     unknown = tuple(f"total memory of {name}" for name, size in totals.items() if size is None)
     known = [size for size in totals.values() if size is not None]
@@ -110,19 +107,17 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
         return _with_fixed_pool(name, Term("KV cache", fixed, "--kv-cache-memory-bytes"), inside, outside)
     requested = Term(
         "requested",
-        None if total_bytes is None else requested_bytes(total_bytes, options.gpu_memory_utilization),
+        quantity(total_bytes and requested_bytes(total_bytes, options.gpu_memory_utilization), "total memory"),
         f"--gpu-memory-utilization {options.gpu_memory_utilization:g} of the host's memory",
     )
-    left = None
-    if requested.size_bytes is not None and all(term.size_bytes is not None for term in inside):
-        left = requested.size_bytes - known_bytes(inside)
+    left = _left(requested, inside)
     return ServerMemory(
         name,
         requested,
         inside,
         _pool(left, inside),
         outside,
-        Term("shortage", None if left is None else max(0, -left), "bytes over the share"),
+        Term("shortage", left if isinstance(left, Unknown) else max(0, -left), "bytes over the share"),
     )
 
 
@@ -131,7 +126,7 @@ def reserve(total: int | None, stated: int | None = None) -> Term:
     name = "system and page cache"
     if stated is not None:
         return Term(name, stated, "the inventory")
-    return Term(name, None if total is None else total // _RESERVED, _RESERVE_SOURCE, assumed=True)
+    return Term(name, quantity(total and total // _RESERVED, name), _RESERVE_SOURCE, assumed=True)
 
 
 def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:
@@ -147,10 +142,9 @@ def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:
 
 def split_reserve(reserve: Term, least: int, most: int) -> tuple[Term, Term]:
     """Return the processes of the vLLM servers, and the rest of the reserve: together they are the reserve."""
-    size = most if reserve.size_bytes is None else min(most, reserve.size_bytes)
+    size = most if isinstance(reserve.size_bytes, Unknown) else min(most, reserve.size_bytes)
     processes = Term("processes of vLLM", size, PROCESSES_SOURCE, assumed=True, low_bytes=least, high_bytes=most)
-    rest = None if reserve.size_bytes is None else reserve.size_bytes - size
-    return processes, reserve._replace(size_bytes=rest)
+    return processes, reserve._replace(size_bytes=less(reserve.size_bytes, size))
 
 
 def host(
@@ -165,14 +159,23 @@ def host(
     return HostBudget(total, (*taken, *services, *((reserve,) if reserve else ())))
 
 
-def _pool(left: int | None, inside: tuple[Term, ...]) -> Term:
+def _left(requested: Term, inside: tuple[Term, ...]) -> Quantity:
+    return less(requested.size_bytes, total_bytes(inside))
+
+
+def _pool(left: Quantity, inside: tuple[Term, ...]) -> Term:
     """Return the KV cache, with its sizes if all terms are as large, or as small, as recorded starts allow."""
-    pool = Term("KV cache", None if left is None else max(0, left), "what the other terms leave", _any_assumed(inside))
+    pool = Term(
+        "KV cache",
+        left if isinstance(left, Unknown) else max(0, left),
+        "what the other terms leave",
+        _any_assumed(inside),
+    )
     sizes = [(each.low_bytes, each.size_bytes, each.high_bytes) for each in inside]
-    if left is None or not any(low is not None for low, _, _ in sizes):
+    if isinstance(left, Unknown) or not any(low is not None for low, _, _ in sizes):
         return pool
-    more = sum(size - low for low, size, _ in sizes if low is not None and size is not None)
-    less = sum(high - size for _, size, high in sizes if high is not None and size is not None)
+    more = sum(size - low for low, size, _ in sizes if low is not None and isinstance(size, int))
+    less = sum(high - size for _, size, high in sizes if high is not None and isinstance(size, int))
     return pool._replace(low_bytes=max(0, left - less), high_bytes=max(0, left + more))
 
 
@@ -185,10 +188,8 @@ def _measured(term: Term, size: int | None) -> Term:
 
 
 def _with_fixed_pool(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> ServerMemory:
-    needed = total_bytes((*inside, pool))
-    size = None if isinstance(needed, Unknown) else needed
     source = "the configured KV cache size and the other terms"
-    requested = Term("requested", size, source, _any_assumed(inside))
+    requested = Term("requested", total_bytes((*inside, pool)), source, _any_assumed(inside))
     return ServerMemory(
         name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage")
     )

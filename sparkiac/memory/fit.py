@@ -98,7 +98,7 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
     pool = wanted.pool_bytes(users)
     utilization = _smallest(inside + pool, total)
     now = server.requested.size_bytes
-    freed = now - requested_bytes(total, utilization) if now is not None and utilization else None
+    freed = now - requested_bytes(total, utilization) if isinstance(now, int) and utilization else None
     return Advice(pool, options.release >= _TOLD_POOL, utilization, freed)
 
 
@@ -106,7 +106,7 @@ def step(server: ServerMemory, layout: Cache, *, total: int, utilization: float)
     """Return the effect of another utilization. Unknown lists the unknown terms of the server."""
     inside = total_bytes(server.inside)
     now = server.requested.size_bytes
-    if isinstance(inside, Unknown) or now is None:
+    if isinstance(inside, Unknown) or isinstance(now, Unknown):
         return unknown_of(inside) or Unknown((server.requested.name,))
     asked = requested_bytes(total, utilization)
     pool = max(0, asked - inside)

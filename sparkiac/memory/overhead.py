@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
-from sparkiac.memory.runner import measures_graphs
 from sparkiac.memory.values import GIB, Term, not_negative
 from sparkiac.model.inventory import Measured
 
@@ -27,6 +26,25 @@ ACTIVATIONS_SPREAD: Final = (0.75, 1.14)
 """Recorded sizes of starts on an H100, as shares of what these formulas give."""
 _NCCL_BYTES: Final = 550 * _MIB
 """Buffers of NCCL on each rank, before the request: 0.53 GiB (two ranks, vLLM 0.23.0)."""
+_FIRST_MEASURES: Final = (0, 20)
+_SECOND_MEASURES: Final = (0, 29)
+_TAKES_QUANTIZED: Final = (0, 24)
+_TAKES_DENSE: Final = (0, 25)
+"""Since this release the V2 model runner serves every network without experts and recurrent states."""
+_MIXED_DRAFTERS: Final = (0, 26)
+"""Since this release the V2 model runner serves DFlash drafters in which only some layers have a window."""
+_SERVED: Final = {
+    "Qwen3ForCausalLM": (0, 22),
+    "LlamaForCausalLM": (0, 23),
+    "MistralForCausalLM": (0, 23),
+    "DeepseekV2ForCausalLM": (0, 24),
+    "Qwen2MoeForCausalLM": (0, 24),
+    "KimiK3ForConditionalGeneration": (0, 27),
+    "DeepseekV4ForCausalLM": (0, 28),
+}
+"""Model class → the first release in which vLLM's V2 model runner serves it."""
+_DRAFTS: Final = {"eagle": (0, 22), "eagle3": (0, 22), "dflash": (0, 24), "dspark": (0, 25)}
+"""Speculative method besides MTP → the first release in which vLLM's V2 model runner supports it."""
 
 
 class Device(NamedTuple):
@@ -125,9 +143,9 @@ def _between(term: Term, recorded: tuple[int, int] | None) -> Term:
 def _outside(facts: OverheadFacts) -> Iterator[Term]:
     options, calibration = facts.options, facts.calibration
     if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
+        source = "measured: startup log; in addition to the requested memory"
         measured = calibration.graphs_bytes if calibration else None
-        known = Term("CUDA graphs", measured, "measured: startup log; in addition to the requested memory")
-        yield known if measured is not None else _graphs(options)
+        yield _graphs(options) if measured is None else Term("CUDA graphs", measured, source)
     if options.tensor_parallel_size * options.pipeline_parallel_size > 1:
         yield Term("NCCL", _NCCL_BYTES, "buffers of a rank: 0.53 GiB in a start of two ranks", assumed=True)
 
@@ -136,3 +154,35 @@ def _graphs(options: ServerOptions) -> Term:
     size = _GRAPHS_BYTES + options.graph_sizes * _GRAPH_BYTES
     estimate = Term("CUDA graphs", size, f"an estimate for {options.graph_sizes} batch sizes", assumed=True)
     return estimate.between(*GRAPHS_SPREAD)
+
+
+def measures_graphs(options: ServerOptions, shape: Shape | None, speculation: Speculation | None) -> bool:
+    """Return whether the requested memory includes CUDA graphs; an unknown network counts as one of the V1 runner.
+
+    A model runner that measures its graphs before it allocates the pool includes them in the request; otherwise they
+    are extra. Follows `use_v2_model_runner` in vLLM's `config/vllm.py` and `profile_cudagraph_memory` of both runners,
+    0.19.1 to 0.32.0.
+    """
+    if options.release < _FIRST_MEASURES:
+        return False
+    second = shape is not None and _second(shape, options.release, speculation)
+    return options.release >= _SECOND_MEASURES or not second
+
+
+def _second(shape: Shape, release: tuple[int, ...], speculation: Speculation | None) -> bool:
+    if speculation is not None:
+        first = (0, 22) if speculation.predicts else _DRAFTS.get(speculation.method)
+        if first is None or release < first:
+            return False
+        if speculation.method == "dspark" or (release >= _MIXED_DRAFTERS and _mixed(speculation)):
+            return True
+    named = any(release >= _SERVED[name] for name in shape.architectures if name in _SERVED)
+    experts = shape.width.experts > 0
+    if release >= _TAKES_DENSE:
+        return named or not (experts or shape.hybrid)
+    return named and (release >= _TAKES_QUANTIZED or not (experts or shape.quantized))
+
+
+def _mixed(speculation: Speculation) -> bool:
+    layers = speculation.drafter.layers if speculation.drafter and speculation.method == "dflash" else ()
+    return len({getattr(layer, "window", None) is None for layer in layers}) > 1

@@ -10,7 +10,7 @@ from sparkiac.memory.budget import server
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import UNIFIED
-from sparkiac.memory.values import Unknown, total_bytes, unknown_of
+from sparkiac.memory.values import Unknown, least_bytes, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting
         shape=None if isinstance(formed, Unknown) else formed,
         drafter=drafter,
         speculation=drafting,
-        calibration=calibration_of(setup, (drafter.size_bytes or 0) if drafter else 0),
+        calibration=calibration_of(setup, least_bytes((drafter,) if drafter else ())),
         device=device,
     )
 
@@ -171,7 +171,7 @@ def _weights(
 
 def _fit(layout: Cache | Unknown, placed: ServerMemory, setup: Setup, read: ServerOptions) -> Fit | Unknown:
     pool = placed.pool.size_bytes
-    if pool is None:
+    if isinstance(pool, Unknown):
         wrong = unknown_of(layout, total_bytes((placed.requested, *placed.inside)))
         return wrong or Unknown((placed.pool.name,))
     if isinstance(layout, Unknown):

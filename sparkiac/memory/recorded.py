@@ -11,7 +11,7 @@ from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import Device
 from sparkiac.memory.speed import Range
-from sparkiac.memory.values import GIB, Unknown, known_bytes
+from sparkiac.memory.values import GIB, Unknown, least_bytes
 from sparkiac.model.facts import Prefill
 from sparkiac.model.inventory import Measured
 from sparkiac.model.records import Speed, StartRecord, StartSubject
@@ -83,7 +83,7 @@ def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tup
     speculation = Speculation(drafts.method, drafts.tokens) if drafts else None
     terms = overhead.inside(overhead.OverheadFacts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
     # The formulas can exceed what the record measured at its batch size; the recorded memory is the minimum.
-    rest = max(took - known_bytes(terms), record.terms.non_torch_bytes or 0)
+    rest = max(took - least_bytes(terms), record.terms.non_torch_bytes or 0)
     return device._replace(
         non_torch_bytes=rest,
         source=f"a recorded start: {record.source.link}",

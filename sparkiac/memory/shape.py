@@ -11,8 +11,7 @@ from typing import Final
 
 from sparkiac.memory import sparse
 from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Vision, Width
-from sparkiac.memory.reader import ConfigReader
-from sparkiac.memory.values import Unknown
+from sparkiac.memory.values import ConfigReader, Unknown
 
 _WORDS: Final = {
     "full_attention": "full",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sparkiac.memory.budget import HostBudget, reserve
 from sparkiac.memory.overhead import RUNTIME_BYTES, RUNTIME_SOURCE
-from sparkiac.memory.values import Term, Unknown, ceil_div
+from sparkiac.memory.values import Term, Unknown, ceil_div, least_bytes
 from sparkiac.model.facts import ModelFacts
 
 
@@ -48,14 +48,14 @@ def weights(name: str, facts: ModelFacts, *, drafter: bool, nodes: int = 1) -> T
     """Return the memory that the weights of a model need on one machine, with those of its drafter."""
     size = facts.weights_bytes
     if nodes > 1:
-        return Term(name, None, f"spans {nodes} machines")
+        return Term(name, Unknown(("weights",)), f"spans {nodes} machines")
     if facts.weights is None or size is None:
-        return Term(name, None, "size of the weights unknown")
+        return Term(name, Unknown(("weights",)), "size of the weights unknown")
     basis = "loaded" if facts.weights.loaded else "on disk"
     if not drafter:
         return Term(name, size, basis)
     if facts.drafter_bytes is None:
-        return Term(name, None, "size of the drafter unknown")
+        return Term(name, Unknown(("drafter",)), "size of the drafter unknown")
     return Term(name, size + facts.drafter_bytes, basis)
 
 
@@ -67,7 +67,7 @@ def on_one_machine(models: Sequence[Term], *, total_bytes: int) -> Room:
     if isinstance(headroom, Unknown):
         return Room(tuple(models), host, ())
     even = headroom // len(models)
-    needs = [(each.name, (each.size_bytes or 0) + RUNTIME_BYTES) for each in models]
+    needs = [(each.name, least_bytes((each,)) + RUNTIME_BYTES) for each in models]
     portions = (
         Portion(name, ceil_div(100 * size, total_bytes) / 100, 100 * (size + even) // total_bytes / 100)
         for name, size in needs

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.memory.layers import Latent, Rows, Sparse
-from sparkiac.memory.reader import ConfigReader
+from sparkiac.memory.values import ConfigReader
 
 INDEXED: Final = frozenset({"deepseek_v32", "glm_moe_dsa"})
 """Latent attention with an indexer."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from sparkiac.memory.layers import Width
 from sparkiac.memory.options import ServerOptions
-from sparkiac.memory.values import Term, ceil_div
+from sparkiac.memory.values import Term, Unknown, ceil_div, known_bytes
 
 # Bits of the element types of safetensors.
 _BITS: Final = {
@@ -36,9 +36,9 @@ def weights(
     """
     size, source = _size(tensors, tensor_bytes), "tensors of the locked files"
     if size is None and stated:
-        size, source = stated.size_bytes, stated.source
+        size, source = known_bytes(stated.size_bytes), stated.source
     if size is None:
-        return Term(name, None, "neither the lock nor a source states it")
+        return Term(name, Unknown((name,)), "neither the lock nor a source states it")
     ranks = options.tensor_parallel_size * options.pipeline_parallel_size
     shared = source if ranks == 1 else f"{source}; an even share of {ranks} ranks"
     return Term(name, ceil_div(size, ranks), shared, assumed=ranks > 1)
@@ -54,7 +54,11 @@ def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[s
     if not tensors or elements < sum(tensors.values()):
         return whole
     if width.hidden is None or width.vocabulary is None:
-        return Term(whole.name, None, "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits")
+        return Term(
+            whole.name,
+            Unknown((whole.name,)),
+            "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits",
+        )
     kept = min(elements, 2 * width.hidden * width.vocabulary)
     ranks = options.tensor_parallel_size * options.pipeline_parallel_size
     size = ceil_div(elements - kept + 2 * kept, ranks)

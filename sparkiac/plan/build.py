@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.plan import fleet_timer, placement, promise, proof, turns, weights
-from sparkiac.plan.addresses import address_towards
-from sparkiac.plan.builds import Images
-from sparkiac.plan.links import every_address
-from sparkiac.plan.netplan import ethernets
+from sparkiac.plan.image import Images
+from sparkiac.plan.links import ethernets, every_address
 from sparkiac.plan.order import change_groups, changes, start_order
 from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
+from sparkiac.plan.topology import address_towards
 from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement
 from sparkiac.resolve.fabric import links_of
 

@@ -1,11 +1,17 @@
-"""A planned container and its components. Sizes are in bytes, times in seconds, commands are tuples of words."""
+"""What a host runs: containers with their components, programs, and configuration files of other programs.
+
+Sizes are in bytes, times in seconds, commands are tuples of words.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan.image import AddedNames
-from sparkiac.plan.parts import INVENTORY
+from sparkiac.plan.parts import INVENTORY, Dependency, Export, Secret
+from sparkiac.report import Path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.model.resolved import ResolvedTimeouts
+    from sparkiac.model.settings import LoadMemory
     from sparkiac.plan.confinement import Confinement
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
@@ -195,6 +202,8 @@ class Container(NamedTuple):
     service, the value in the inventory or in the catalog."""
     memory_source: str = INVENTORY
     """Source of the memory figure, for a service."""
+    load_memory: LoadMemory | None = None
+    """The keys of the inventory from which `load_guard` was made."""
     load_guard: LoadGuard | None = None
     """What changes on the host while it loads its model."""
     documents: tuple[ConfigDocument, ...] = ()
@@ -215,3 +224,60 @@ class Container(NamedTuple):
     def argv(self) -> tuple[str, ...]:
         """Return the full command, including the entrypoint if it is known."""
         return (*self.entrypoint, *(self.command.words or self.image.command or ()))
+
+
+class Program(NamedTuple):
+    """A program that runs on the host without a container, with its own systemd unit."""
+
+    name: str
+    description: str
+    path: Path
+    """Path in the inventory."""
+    argv: tuple[str, ...]
+    user: str
+    state: str
+    """Directory on the host with its state."""
+    env: Mapping[str, str]
+    config: Mapping[str, Any]
+    """Content of its configuration file, without secrets."""
+    exports: tuple[Export, ...]
+    """Environment variables that are read from secrets when it starts."""
+    secrets: tuple[Secret, ...]
+    """Secrets and their files; the first one is its own API key."""
+    listen: tuple[str, int]
+    health_path: str
+    server: ModelServer
+    """Model names that it serves."""
+    timeouts: ResolvedTimeouts
+    dependencies: tuple[Dependency, ...]
+    memory_bytes: int | None = None
+    """Memory that it uses, from the inventory."""
+    memory_source: str = INVENTORY
+
+    @property
+    def unit(self) -> str:
+        """Return the name of its systemd unit, without suffix."""
+        return f"sparkiac-{self.name}"
+
+    @property
+    def network(self) -> ContainerNetwork:
+        """Return its network settings, in the same form as for a container."""
+        return ContainerNetwork(listen=self.listen)
+
+    @property
+    def checks(self) -> Checks:
+        """Return its health checks, in the same form as for a container."""
+        return Checks(path=self.health_path)
+
+
+class ConfigFile(NamedTuple):
+    """A configuration file for a program that sparkiac does not start."""
+
+    name: str
+    description: str
+    path: Path
+    """Path in the inventory."""
+    file: str
+    """Path on the host, without the leading slash."""
+    content: Mapping[str, Any]
+    dependencies: tuple[Dependency, ...]

@@ -15,8 +15,7 @@ from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.platform import is_discrete
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, facts, health, links, settings
-from sparkiac.plan.addresses import bind_address
+from sparkiac.plan import command, facts, links, promise, settings
 from sparkiac.plan.confinement import confinement
 from sparkiac.plan.container import (
     Checks,
@@ -29,6 +28,7 @@ from sparkiac.plan.container import (
 )
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Published, Secret
+from sparkiac.plan.topology import LOOPBACK, bind_address, locally
 from sparkiac.plan.weights import handle
 from sparkiac.resolve import fabric, hosts_of
 
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine
     from sparkiac.model.inventory import Deployment
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedFleet, ResolvedHost
-    from sparkiac.plan.builds import Images
     from sparkiac.plan.facts import UsedRecipe
-    from sparkiac.plan.image import Image
+    from sparkiac.plan.image import Image, Images
     from sparkiac.plan.weights import Pins
 
 PROGRAMS: Final = "/usr/local/lib/sparkiac"
@@ -116,6 +115,7 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         ),
         checks=_checks(node, part, options),
         timeouts=values.timeouts,
+        load_memory=values.load_memory if part.loads else None,
         load_guard=_load_guard(values) if part.loads else None,
         server=_server(node, recipe, part, options),
         weights=weights,
@@ -202,8 +202,8 @@ def _mounts(node: DeploymentNode) -> tuple[BindMount, ...]:
     if values.model_path is not None:
         found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
     if node.engine.python:
-        found.append(BindMount(PROGRAMS, f"{health.INSIDE}/lib", read_only=True))
-        found.append(BindMount(health.promise_file(node.name), f"{health.INSIDE}/promise.json", read_only=True))
+        found.append(BindMount(PROGRAMS, f"{promise.INSIDE}/lib", read_only=True))
+        found.append(BindMount(promise.promise_file(node.name), f"{promise.INSIDE}/promise.json", read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
@@ -263,8 +263,8 @@ def _server(node: DeploymentNode, recipe: UsedRecipe, part: Part, options: Mappi
 
 def _checks(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server. With host networking, it may not listen on loopback."""
-    address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    return health.checks(node.engine, part, f"http://{address}:{options[node.engine.port]}" if node.leads else None)
+    address = LOOPBACK if node.alone else locally(node.address)
+    return promise.checks(node.engine, part, f"http://{address}:{options[node.engine.port]}" if node.leads else None)
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:

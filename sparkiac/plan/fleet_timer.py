@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.host.generation import Promise
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.monitoring import Alerts, ExternalEndpoint, Monitoring
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.dependents import Program
+    from sparkiac.plan.container import Container, Program
     from sparkiac.plan.placement import PlacedHost
     from sparkiac.report import Path
 

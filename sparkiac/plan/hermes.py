@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
-from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.container import ModelServer
-from sparkiac.plan.dependents import Program
+from sparkiac.plan.container import ModelServer, Program
 from sparkiac.plan.parts import Dependency, Export, Secret, stated_bytes
+from sparkiac.plan.topology import bind_address
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,16 +1,17 @@
-"""Addresses and RDMA devices of the host's links that a node of a group uses."""
+"""The host's links: the addresses and RDMA devices that a node of a group uses, and their settings for netplan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address, ip_interface
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, RdmaLink
+from sparkiac.model.inventory import FabricLink, Twin
 from sparkiac.model.resolved import ResolvedHost
-from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.container import GroupLink
+from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import link_address, links_of
 
 Environment = Mapping[str, str | int]
@@ -109,3 +110,21 @@ def _rdma(host: ResolvedHost, env: Environment) -> tuple[RdmaLink, ...]:
         for end in ends
         if end.hca is not None
     )
+
+
+def ethernets(host: ResolvedHost) -> dict[str, dict[str, Any]]:
+    """Return the settings of each interface; empty if the inventory does not use netplan."""
+    if host.fabric is None or not host.fabric.netplan:
+        return {}
+    ends = [(end, link.mtu) for link in links_of(host) for end in (link, link.twin) if end is not None]
+    return {end.interface: _ethernet(end, mtu) for end, mtu in sorted(ends, key=lambda each: each[0].interface)}
+
+
+def _ethernet(end: FabricLink | Twin, mtu: int | None) -> dict[str, Any]:
+    """Return the settings of an interface; the boot does not wait for it."""
+    settings: dict[str, Any] = {"accept-ra": False, "dhcp4": False, "dhcp6": False}
+    if end.address is not None:
+        settings["addresses"] = [end.address]
+    if mtu is not None:
+        settings["mtu"] = mtu
+    return settings | {"link-local": ["ipv6"], "optional": True}

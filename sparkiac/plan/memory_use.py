@@ -13,7 +13,7 @@ from sparkiac.memory import speed
 from sparkiac.memory.budget import ServerMemory
 from sparkiac.memory.fit import Advice, Fit, UtilizationStep
 from sparkiac.memory.options import ServerOptions
-from sparkiac.memory.values import Term, Unknown, known_bytes
+from sparkiac.memory.values import Term, Unknown, known_bytes, least_bytes
 from sparkiac.model.inventory import Workload
 from sparkiac.plan.container import Container
 from sparkiac.plan.parts import Proof
@@ -171,28 +171,30 @@ def _segments(server: ServerMemory) -> Iterator[MemorySegment]:
 def _share(server: ServerMemory) -> Iterator[MemorySegment]:
     """Divide the share of a server into segments, as far as their sizes are known; the segments add up to the share."""
     whole, pieces = server.requested, (*server.inside, server.pool)
-    if server.shortage.size_bytes or not server.inside:
-        yield MemorySegment(server.name, "share", "share", whole.size_bytes, whole.source, whole.assumed)
+    if known_bytes(server.shortage.size_bytes) or not server.inside:
+        yield MemorySegment(server.name, "share", "share", known_bytes(whole.size_bytes), whole.source, whole.assumed)
         return
-    unknown = [term for term in pieces if term.size_bytes is None]
+    unknown = [term for term in pieces if isinstance(term.size_bytes, Unknown)]
     for term in pieces:
-        if term.size_bytes is not None or whole.size_bytes is None:
+        if isinstance(whole.size_bytes, Unknown) or not isinstance(term.size_bytes, Unknown):
             yield _part(server.name, term)
-    if unknown and whole.size_bytes is not None:
-        rest = max(0, whole.size_bytes - known_bytes(pieces))
+    if unknown and not isinstance(whole.size_bytes, Unknown):
+        rest = max(0, whole.size_bytes - least_bytes(pieces))
         name = " and ".join(term.name for term in unknown)
         yield MemorySegment(server.name, name, "share", rest, "rest of its share")
 
 
-def _part(owner: str, term: Term) -> MemorySegment:
-    return MemorySegment(owner, term.name, _KINDS.get(term.name, "runtime"), *term[1:])
+def _part(owner: str | None, term: Term, kind: str | None = None) -> MemorySegment:
+    return MemorySegment(
+        owner, term.name, kind or _KINDS.get(term.name, "runtime"), known_bytes(term.size_bytes), *term[2:]
+    )
 
 
 def _services_and_reserve(host: HostPlan) -> Iterator[MemorySegment]:
     services = {each.name for each in host.units if each.path[0] != "deployments"}
     taken = sum(len(host.proofs[each.name].server.taken) for each in host.containers if each.kind == "deployment")
     for term in host.budget.terms[taken:]:
-        yield MemorySegment(None, term.name, "service" if term.name in services else "reserve", *term[1:])
+        yield _part(None, term, "service" if term.name in services else "reserve")
 
 
 def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
@@ -204,7 +206,7 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
         inside=server.inside,
         pool=server.pool,
         outside=server.outside,
-        shortage_bytes=server.shortage.size_bytes,
+        shortage_bytes=known_bytes(server.shortage.size_bytes),
         context=cache if isinstance(cache, Unknown) else cache.context,
         request_bytes=cache if isinstance(cache, Unknown) else cache.pool_bytes(1),
         max_num_seqs=options if isinstance(options, Unknown) else options.max_num_seqs,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sparkiac.model.services import Alias, OpenClawService, Sampling
-from sparkiac.plan.dependents import ConfigFile
+from sparkiac.plan.container import ConfigFile
 from sparkiac.plan.parts import Dependency
 
 _NO_KEY: Final = "none"

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sparkiac.host.generation import ChangeGroup
-from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.links import every_address
+from sparkiac.plan.topology import address_towards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.dependents import Program
+    from sparkiac.plan.container import Container, Program
 
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
     Together: TypeAlias = tuple[str, ...]

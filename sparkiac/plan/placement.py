@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from sparkiac.catalog.library import Library
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.resolved import ResolvedFleet, ResolvedHost
-    from sparkiac.plan.builds import Images
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.dependents import ConfigFile, Program
+    from sparkiac.plan.container import ConfigFile, Container, Program
+    from sparkiac.plan.image import Images
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.parts import Dependency
     from sparkiac.plan.weights import Pins

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.dependents import Program
+    from sparkiac.plan.container import Container, Program
     from sparkiac.plan.parts import ModelStore
     from sparkiac.plan.placement import PlacedHost
 

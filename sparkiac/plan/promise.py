@@ -1,16 +1,20 @@
-"""What clients can expect of each unit (its "promise"), from the engine, its options and facts about the model."""
+"""What clients can expect of each unit (its "promise"), and the health check of a container, which tests it."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
+from sparkiac.engines import Engine, Part
 from sparkiac.host.generation import Promise
 from sparkiac.memory import options
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import facts
-from sparkiac.plan.dependents import Program
+from sparkiac.plan.container import Checks, Container, Program
+from sparkiac.plan.parts import Health
+from sparkiac.plan.topology import locally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +32,8 @@ _ARCHITECTURES: Final = (
     (r"\w+(ForTextEncoding|EmbeddingModel|Model)", "embedding"),
 )
 """Ending of the architecture name in config.json → kind of API, chosen as vLLM chooses its runner."""
+INSIDE: Final = "/run/sparkiac"
+"""Directory in the container with the probe and its list of API checks."""
 
 
 def promise(unit: Container | Program, config: Config) -> Promise | None:
@@ -44,7 +50,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
     return Promise(
         unit=unit.unit,
         kind=kind,
-        url=_url(*listen) if listen else None,
+        url=f"http://{locally(listen[0])}:{listen[1]}" if listen else None,
         health=unit.checks.path,
         models=server.served,
         api_key=unit.secrets[0].name if unit.secrets and server.served else None,
@@ -60,10 +66,6 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         store=server.store,
         workers=server.node[1] - 1 if server.node else 0,
     )
-
-
-def _url(address: str, port: int) -> str:
-    return f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
 
 
 def _kind(unit: Container | Program, config: Config) -> str:
@@ -115,3 +117,36 @@ def _dimensions(config: Config) -> int | None:
 def _metrics(server: ModelServer) -> str | None:
     engine = engines.named(server.engine)
     return None if server.options.get(engine.metrics_option or "", True) is False else engine.metrics
+
+
+def promise_file(name: str) -> str:
+    """Return the path of the file on the host with the API checks of a container."""
+    return f"/etc/sparkiac/{name}/promise.json"
+
+
+def is_probed(container: Container) -> bool:
+    """Return whether the health check of a container is the probe, which reads what the container promises."""
+    return any(mount.source == promise_file(container.name) for mount in container.storage.mounts)
+
+
+def checks(engine: Engine, part: Part, url: str | None) -> Checks:
+    """Return the health checks; `url` is None for the worker of a group, which serves no HTTP to clients.
+
+    The probe checks the API of the unit; its timeout is long enough for the first, slow answer. An image without
+    Python can only check the health endpoint and the connections to the other nodes; the playbook checks the rest from
+    the host.
+    """
+    command = _probe(url) if engine.python else _shell(part, url, engine.health)
+    return Checks(Health(command, interval_s=15, timeout_s=150), engine.health if url else None)
+
+
+def _probe(url: str | None) -> tuple[str, ...]:
+    watch = ("CMD", "python3", f"{INSIDE}/lib/probe.py", "watch", f"{INSIDE}/promise.json")
+    return watch if url is None else (*watch, "--at", url)
+
+
+def _shell(part: Part, url: str | None, path: str) -> tuple[str, ...]:
+    request = () if url is None else ("curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{path}")
+    if not part.check:
+        return ("CMD", *request)
+    return ("CMD", "/bin/sh", "-c", " && ".join(filter(None, (shlex.join(request), part.check))))

@@ -6,39 +6,30 @@ is unknown and names that fact; an unknown result never counts as a pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
-from sparkiac.memory import budget, prediction, recorded, speed
+from sparkiac.memory import budget, prediction, recorded
 from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
-from sparkiac.memory.values import Term, Unknown, unknown_of
-from sparkiac.model.facts import Architecture, Prefill
+from sparkiac.memory.values import Quantity, Term, Unknown, known_bytes, quantity
+from sparkiac.model.facts import Architecture
 from sparkiac.model.platform import is_discrete
-from sparkiac.plan import facts, starts
-from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
+from sparkiac.plan import speeds, start_records
+from sparkiac.plan.parts import Proof, stated_bytes
+from sparkiac.plan.speeds import KnownServer, Models
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import HostBudget, ServerMemory
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.speed import Range, Reads
-    from sparkiac.model.lock import LockedModel
     from sparkiac.model.platform import Gpu
     from sparkiac.model.records import StartRecord
     from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost
-    from sparkiac.plan.starts import Starts
+    from sparkiac.plan.start_records import Starts
 
-Models: TypeAlias = "Mapping[str, LockedModel]"
-"""Model handle → entry in the lock."""
-_SHORT: Final = 1024
-"""Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
-_ACCEPTED: Final = (0.60, 0.85)
-"""Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _STATED: Final = "catalog: published size"
 _GPU_MEMORY: Final = Unknown(("size of the GPU's own memory",))
 _OWN_MEMORY: Final = "in the GPU's own memory, whose size is unknown"
@@ -62,9 +53,9 @@ def proofs(
     found: dict[str, dict[str, Proof]] = {}
     for host, container in placed:
         total = budget.group_bytes(groups[container.name])
-        recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
+        recorded_starts = start_records.starts(start_records.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
-        made = _proof(container, total, known, recorded_starts, beside)
+        made = _proof(KnownServer(container, known, recorded_starts), total, beside)
         if (gpu := host.values.gpu) is not None:
             made = _on_gpu(made, gpu, container, recorded_starts.exact)
         found.setdefault(host.name, {})[container.name] = made
@@ -76,7 +67,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     names = {each.name for each in host.units} if names is None else names
     servers = tuple(each.server for name, each in proven.items() if name in names)
     services = tuple(
-        Term(each.name, each.memory_bytes, each.memory_source)
+        Term(each.name, quantity(each.memory_bytes, each.name), each.memory_source)
         for each in sorted(host.units, key=lambda each: each.name)
         if each.path[0] != "deployments" and each.name in names
     )
@@ -88,10 +79,10 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
-def _proof(container: Container, total: int | Unknown, known: Models, begun: Starts, beside: int) -> Proof:
-    found = _predicted(container, None if isinstance(total, Unknown) else total, known, begun)
+def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
+    container, begun, locked = it.container, it.begun, it.locked
+    found = _predicted(it, known_bytes(total))
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    locked = known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -101,10 +92,10 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         workload=container.server.workload,
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
-        decode=_decode(container, found, server, known, begun.exact),
+        decode=speeds.decode(it, found, server),
         processes=_processes(container, begun.exact),
-        busy=_busy(container, found, server, known, beside),
-        prefill=_prefill(container, found, begun.exact),
+        busy=speeds.busy(it, found, server, beside),
+        prefill=speeds.prefill(it, found),
         assumption=_assumed(container),
         subject=begun.subject,
         record=_record_used(container, begun),
@@ -148,7 +139,8 @@ def _record_used(container: Container, begun: Starts) -> str | None:
     return f"a recorded start of {what}: {found.source.link}"
 
 
-def _predicted(container: Container, total_bytes: int | None, known: Models, begun: Starts) -> Prediction:
+def _predicted(it: KnownServer, total_bytes: int | None) -> Prediction:
+    container, begun = it.container, it.begun
     if not engines.named(container.server.engine).interfaces:
         unknown = Unknown((f"cache layout of {container.server.engine}",))
         return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
@@ -157,14 +149,14 @@ def _predicted(container: Container, total_bytes: int | None, known: Models, beg
     return prediction.predict(
         prediction.Setup(
             name=container.name,
-            checkpoint=_checkpoint(container, known),
+            checkpoint=_checkpoint(it),
             given=container.server.options,
             release=release,
             total_bytes=total_bytes,
             workload=container.server.workload,
             method=drafts.get("method"),
             draft_tokens=drafts.get("num_speculative_tokens") or 0,
-            drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
+            drafter=_drafter(it, drafts) if drafts.get("model") else None,
             calibration=container.server.measured,
             record=begun.exact,
             near=begun.near,
@@ -173,16 +165,15 @@ def _predicted(container: Container, total_bytes: int | None, known: Models, beg
     )
 
 
-def _checkpoint(container: Container, known: Models) -> Checkpoint:
-    catalogued, model = facts.known(container.server), container.server.model or ""
+def _checkpoint(it: KnownServer) -> Checkpoint:
+    catalogued = it.catalogued
     stated = _stated("weights", catalogued.weights_bytes if catalogued else None)
-    return Checkpoint(known.get(model), catalogued.architecture if catalogued else None, stated)
+    return Checkpoint(it.locked, catalogued.architecture if catalogued else None, stated)
 
 
-def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
-    catalogued = facts.known(container.server)
-    stated = _stated("drafter", catalogued.drafter_bytes if catalogued else None)
-    return Checkpoint(known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
+def _drafter(it: KnownServer, drafts: Mapping[str, Any]) -> Checkpoint:
+    stated = _stated("drafter", it.catalogued.drafter_bytes if it.catalogued else None)
+    return Checkpoint(it.known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
 
 def _stated(name: str, size_bytes: int | None) -> Term | None:
@@ -196,104 +187,8 @@ def _assumed(container: Container) -> str | None:
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
-def _decode(
-    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
-) -> tuple[tuple[int, Range], ...] | Unknown:
-    facts_of_speed = _speed(container, found, server, known, record)
-    if isinstance(facts_of_speed, Unknown):
-        return (recorded.decodes(record) if record else ()) or facts_of_speed
-    longest = facts_of_speed.layout.context
-    wanted = sorted({min(_SHORT, longest), longest})
-    ranges = {context: facts_of_speed.at(context) for context in wanted}
-    if record is None:
-        return tuple(ranges.items())
-    at = {context: facts_of_speed.at(context) for context in recorded.contexts(record)}
-    return tuple(
-        (context, recorded.decode(record, context=context, expected=expected, at=at) or expected)
-        for context, expected in ranges.items()
-    )
-
-
-def _busy(container: Container, found: Prediction, server: ServerMemory, known: Models, servers: int) -> float | None:
-    """Return the lowest expected decode speed at a short context while all servers of the host decode."""
-    if servers < 2:  # noqa: PLR2004  two share a memory
-        return None
-    facts_of_speed = _speed(container, found, server, known, None)
-    if isinstance(facts_of_speed, Unknown):
-        return None
-    return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
-
-
-class _SpeedFacts(NamedTuple):
-    """Facts that decide on the decode speed of a server."""
-
-    read: Reads
-    layout: Cache
-    shape: Shape
-    drafting: speed.Drafting | None
-
-    def at(self, context: int, *, servers: int = 1) -> Range:
-        """Return the expected speed after `context` tokens."""
-        return speed.decode(
-            self.read, self.layout, context=context, shape=self.shape, drafting=self.drafting, servers=servers
-        )
-
-
-def _speed(
-    container: Container, found: Prediction, server: ServerMemory, known: Models, record: StartRecord | None
-) -> _SpeedFacts | Unknown:
-    locked, parameters = known.get(container.server.model or ""), _parameters(container)
-    read = speed.reads(
-        next((term.size_bytes for term in server.inside if term.name == "weights"), None),
-        total_params=parameters[0],
-        active_params=parameters[1],
-        tensors=locked.tensors if locked else None,
-        width=None if isinstance(found.shape, Unknown) else found.shape.width,
-    )
-    if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
-        return unknown_of(read, found.cache) or Unknown(())
-    accepted = _ACCEPTED if record is None or record.acceptance is None else (record.acceptance,) * 2
-    return _SpeedFacts(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
-
-
-def _parameters(container: Container) -> tuple[float, float] | tuple[None, None]:
-    catalogued = facts.known(container.server)
-    return (catalogued.architecture.parameters if catalogued else None) or (None, None)
-
-
-def _drafting(
-    container: Container, server: ServerMemory, shape: Shape, accepted: tuple[float, float]
-) -> speed.Drafting | None:
-    drafts = container.server.speculative
-    if drafts is None:
-        return None
-    tokens, active_b = drafts.get("num_speculative_tokens") or 0, _parameters(container)[1]
-    size = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
-    reads_output = size is None and shape.width.hidden and shape.width.vocabulary
-    ranks = container.server.options.get("tensor_parallel_size") or 1
-    return speed.Drafting(
-        tokens,
-        *accepted,
-        drafter_bytes=size or 0,
-        output_elements=(shape.width.hidden or 0) * (shape.width.vocabulary or 0) // ranks if reads_output else 0,
-        growth=speed.growth(shape.width, tokens, active_params=None if active_b is None else active_b * 1e9),
-    )
-
-
-def _prefill(container: Container, found: Prediction, record: StartRecord | None) -> Prefill | Unknown:
-    """Return the prefill rate: measured, else published, else that of the class of the network."""
-    measured = recorded.prefill(record) if record else None
-    catalogued, active_b = facts.known(container.server), _parameters(container)[1]
-    if known := measured or (catalogued.prefill if catalogued else None):
-        return known
-    if isinstance(found.shape, Unknown) or active_b is None:
-        return NO_RATE
-    rates = speed.prefill_rates(found.shape, active_b * 1e9)
-    return Prefill(low=rates.low, high=rates.high, source=rates.source)
-
-
 def _opaque(container: Container) -> ServerMemory:
     """Return the memory of a server whose KV cache cannot be calculated: only its share of the memory may be known."""
-    unknown = Term("KV cache", None, "not calculated for this engine")
-    requested = Term("requested", container.memory_bytes, "its share of the host's memory")
+    unknown = Term("KV cache", Unknown(("KV cache",)), "not calculated for this engine")
+    requested = Term("requested", quantity(container.memory_bytes, "requested"), "its share of the host's memory")
     return budget.ServerMemory(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from sparkiac.catalog import interfaces
-from sparkiac.memory import identity, options
-from sparkiac.memory.identity import UNKNOWN
-from sparkiac.memory.startup import Startup
+from sparkiac.memory import options, startup
+from sparkiac.memory.startup import UNKNOWN, Startup
 from sparkiac.memory.values import GIB
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.platform import is_discrete
@@ -40,7 +39,7 @@ Match: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
 
 def of_log(container: Container, host: HostPlan, log: str, found: Startup, planned: int | None) -> Match:
     """Compare the server of a startup log with a container of the plan, which requests `planned` bytes, if known."""
-    server, requested = identity.read(log), found.requested_bytes
+    server, requested = startup.server(log), found.requested_bytes
     facts = [*_facts(container, host, server.facts, found), *_options(container, server.options, MEMORY_OPTIONS)]
     if server.options is None and planned is not None and requested != planned:
         facts.append(("requested memory", gib(requested), gib(planned)))
@@ -82,7 +81,7 @@ def _facts(container: Container, host: HostPlan, stated: Mapping[str, Any], foun
     yield "vLLM release", logged, logged if release and str(logged).startswith(release) else release or UNKNOWN
     yield "device", stated["device"], "cuda"
     drafts = server.speculative or {}
-    wanted = identity.drafting(drafts.get("method"), drafts.get("num_speculative_tokens") or 0)
+    wanted = startup.drafting(drafts.get("method"), drafts.get("num_speculative_tokens") or 0)
     yield "speculative decoding", stated["speculative decoding"], wanted
     yield "max_model_len", found.context or UNKNOWN, getattr(proof.cache, "context", UNKNOWN)
     known, seen = None if is_discrete(host.gpu) else host.memory_bytes, found.visible_bytes or 0

@@ -8,11 +8,10 @@ from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
 from sparkiac.plan import open_webui, settings
-from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
-from sparkiac.plan.topology import GATEWAY_ENTRY
+from sparkiac.plan.topology import GATEWAY_ENTRY, LOOPBACK, bind_address
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
@@ -111,8 +110,7 @@ def _health(service: Service, published: Published | None) -> Health | None:
         return Health(("CMD", *service.healthcheck), interval_s=15, timeout_s=10) if service.healthcheck else None
     if service.health is None or published is None:
         return None
-    url = f"http://127.0.0.1:{published.container_port}{service.health}"
-    return http_check(url)
+    return http_check(f"http://{LOOPBACK}:{published.container_port}{service.health}")
 
 
 def http_check(url: str) -> Health:

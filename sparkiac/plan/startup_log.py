@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from sparkiac.memory import budget, overhead, startup
 from sparkiac.memory.startup import Startup
-from sparkiac.memory.values import Unknown, known_bytes
+from sparkiac.memory.values import Unknown, known_bytes, less, quantity, total_bytes
 from sparkiac.model.platform import is_discrete
 from sparkiac.plan import numbers, server_match
 from sparkiac.plan.parts import Proof
@@ -84,17 +84,22 @@ def _requested(logged: int | None, planned: int | None) -> int | None:
 
 def _compared(found: Startup, host: HostPlan, proof: Proof, rest: int | None) -> Iterator[Compared]:
     """Yield every figure that is predicted and measured. `rest` is the measured overhead."""
-    server, pool = proof.server, proof.server.pool.size_bytes
+    server, pool = proof.server, known_bytes(proof.server.pool.size_bytes)
     if not server.inside:
         return
     cache = None if isinstance(proof.cache, Unknown) else proof.cache
     beside = [term for term in server.inside if term.name not in {"weights", "drafter"}]
-    drafter = known_bytes(term for term in server.inside if term.name == "drafter")
-    graphs = next((term.size_bytes for term in server.outside if term.name == "CUDA graphs"), None)
+    drafter = total_bytes(term for term in server.inside if term.name == "drafter")
+    graphs = next((known_bytes(term.size_bytes) for term in server.outside if term.name == "CUDA graphs"), None)
     for name, computed, logged in (
         ("total memory", host.memory_bytes, found.visible_bytes),
-        ("weights", server.inside[0].size_bytes, (found.weights_bytes or 0) - drafter),  # the log has one figure
-        ("overhead", known_bytes(beside), rest),
+        # The log has one figure for model and drafter.
+        (
+            "weights",
+            known_bytes(server.inside[0].size_bytes),
+            known_bytes(less(quantity(found.weights_bytes, "weights"), drafter)),
+        ),
+        ("overhead", known_bytes(total_bytes(beside)), rest),
         ("CUDA graphs", graphs, found.graphs_bytes),
         ("KV cache", pool, found.pool_bytes),
         ("tokens", cache.tokens(pool) if cache and pool is not None else None, found.tokens),

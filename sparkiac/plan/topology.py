@@ -10,19 +10,21 @@ Source: Spark guide L606-619. In order of preference:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_interface
 from typing import Final, NamedTuple
 
+from sparkiac.model.base import Bind
 from sparkiac.model.resolved import ResolvedHost
-from sparkiac.resolve.fabric import link_address
+from sparkiac.resolve.fabric import link_address, links_of, networks_of
 
 NETWORK: Final = "sparkiac"
 """Docker network for containers on one host that use each other."""
 GATEWAY: Final = "host.docker.internal"
 """Name of the host in a container that has GATEWAY_ENTRY in its /etc/hosts."""
 GATEWAY_ENTRY: Final = f"{GATEWAY}:host-gateway"
-_LOOPBACK: Final = "127.0.0.1"
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
+LOOPBACK: Final = "127.0.0.1"
+EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class ListenAddress(NamedTuple):
@@ -55,21 +57,21 @@ def route(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost], *
     if host != target.host:
         return _to_other_host(host, target, hosts)
     if not in_container:
-        return _at(_LOOPBACK if target.address == _EVERY else target.address, target.port)
+        return _at(locally(target.address), target.port)
     if target.container_port is not None:
         return _at(target.name, target.container_port)._replace(network=True)
-    if target.address == _LOOPBACK:
+    if target.address == LOOPBACK:
         return Route(None, obstacle="loopback")
-    if target.address == _EVERY:
+    if target.address == EVERY:
         return _at(GATEWAY, target.port)._replace(gateway=True)
     return _at(target.address, target.port)
 
 
 def _to_other_host(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost]) -> Route:
     there = hosts[target.host]
-    if target.address == _LOOPBACK:
+    if target.address == LOOPBACK:
         return Route(None, obstacle="loopback")
-    if target.address in {_EVERY, there.address}:
+    if target.address in {EVERY, there.address}:
         return _at(there.address, target.port)
     on_fabric = there.fabric is not None and target.address == link_address(there)
     if on_fabric and hosts[host].fabric is None:
@@ -77,5 +79,30 @@ def _to_other_host(host: str, target: ListenAddress, hosts: Mapping[str, Resolve
     return _at(target.address, target.port)
 
 
+def locally(address: str) -> str:
+    """Return where a program on the same host reaches a port that listens on `address`."""
+    return LOOPBACK if address == EVERY else address
+
+
 def _at(host: str, port: int) -> Route:
     return Route(f"http://{host}:{port}")
+
+
+def bind_address(host: ResolvedHost, bind: Bind) -> str:
+    """Return the address on which a port with this `bind` is published."""
+    match bind:
+        case "loopback":
+            return LOOPBACK
+        case "lan":
+            return host.address
+        case "fabric":
+            return link_address(host)
+        case _:
+            return EVERY
+
+
+def address_towards(host: ResolvedHost, others: Iterable[ResolvedHost]) -> str:
+    """Return the address of a host on its first link in a network that all others share, else its LAN address."""
+    shared = set.intersection(*(networks_of(links_of(other)) for other in others))
+    own = (ip_interface(link.address) for link in links_of(host))
+    return next((str(each.ip) for each in own if each.network in shared), host.address)

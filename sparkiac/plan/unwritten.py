@@ -28,10 +28,11 @@ def notes(container: Container, target: str) -> Iterator[tuple[str, str]]:
     stated = ResolvedContainerSettings.model_validate(defaults["container"] | changed)
     usual = confinement(stated, gpu=own.gpu, devices=own.devices)
     timeouts = container.timeouts.model_dump().items()
+    load_memory = container.load_memory.model_dump(exclude_none=True) if container.load_memory else {}
     differs = {
         **{".".join(each.path): each.value(own) != each.value(usual) for each in KEYED},
         **{f"timeouts.{key}": value != defaults["timeouts"].get(key) for key, value in timeouts},
-        "load_memory": container.load_guard is not None,
+        **{f"load_memory.{key}": True for key in load_memory},
         "description": container.description != server.model,
         "clients": bool(server.clients),
     }

@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.container import Container
-    from sparkiac.plan.dependents import ConfigFile, Program
+    from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
-    from sparkiac.plan.parts import (
-        ModelRepository,
-        ModelStore,
-        Peer,
-        Proof,
-    )
+    from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
     from sparkiac.plan.turns import PlannedTurn
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from sparkiac.plan import Plan
-from sparkiac.render import ansible, builds, groups, hosts, netplan, staging, summary
+from sparkiac.render import ansible, builds, hosts, staging, summary
 from sparkiac.report.artifact import Artifact
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:
     """Render the whole output tree, sorted by path."""
-    versions = groups.versions(plan)
+    versions = hosts.versions(plan)
     on_hosts = {host.name: hosts.render(host, versions) for host in plan.hosts}
     artifacts = [artifact for found in on_hosts.values() for artifact in found]
     artifacts += ansible.render(plan, on_hosts)
     artifacts += builds.render(plan)
     artifacts += staging.render(plan)
-    artifacts += netplan.render(plan)
+    artifacts += hosts.networks(plan)
     artifacts.append(summary.render(plan))
     return tuple(sorted(artifacts, key=lambda artifact: artifact.path))

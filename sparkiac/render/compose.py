@@ -72,7 +72,7 @@ def entrypoint(container: Container, *, first: tuple[str, ...] = ()) -> list[str
     """
     if not (first or container.command.needs_shell):
         return list(container.command.entrypoint or ()) or None
-    lines = ["set -eu", *first, *map(_joined, container.command.pre_start)]
+    lines = ["set -eu", *first, *map(escape.shell_command, container.command.pre_start)]
     for export in container.command.exports:
         lines += export_lines(export, {secret.name: secret.target for secret in container.secrets})
     return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *container.entrypoint]
@@ -85,10 +85,6 @@ def command(container: Container, *, shell: bool = False) -> list[str] | None:
     """
     repeated = (shell or container.command.needs_shell) and container.image.command
     return list(container.command.words or repeated or ()) or None
-
-
-def _joined(words: tuple[str, ...]) -> str:
-    return " ".join(map(escape.shell_word, words))
 
 
 def export_lines(export: Export, files: dict[str, str]) -> list[str]:

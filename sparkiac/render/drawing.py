@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from sparkiac.plan import Container, HostPlan
-from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.container import ConfigFile, Program
 
 _MARGIN: Final = 44
 _EDGE: Final = 6

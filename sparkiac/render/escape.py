@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sparkiac.plan.confinement import Tree
 from sparkiac.report.characters import REFUSED
@@ -137,6 +137,11 @@ def kubernetes(text: str) -> str:
 def shell_word(word: str) -> str:
     """Encode one word of a POSIX shell command: single quotes, in which nothing is special."""
     return shlex.quote(checked(word))
+
+
+def shell_command(words: Iterable[str]) -> str:
+    """Encode the words of a POSIX shell command."""
+    return " ".join(map(shell_word, words))
 
 
 def json_argument(value: Tree) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from sparkiac.host.generation import GenerationPlan, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan import Container, HostPlan
-from sparkiac.plan.dependents import Program
+from sparkiac.plan.container import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers
 from sparkiac.report.artifact import Artifact

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
-from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import gib
 from sparkiac.plan.parts import Dependency

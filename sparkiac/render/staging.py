@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkiac.host.generation import ManifestFile, ModelManifest, StagedStore, StoreEntry
 from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint, Plan
-from sparkiac.plan.parts import FILES, UNLOCKED, ModelRepository, Peer, StoredModel
+from sparkiac.plan.parts import FILES, UNLOCKED, ModelRepository, StoredModel
 from sparkiac.render import jsontext
 from sparkiac.report.artifact import Artifact
 
@@ -31,13 +31,7 @@ def _model(stored: StoredModel) -> StoreEntry:
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
     """Return the sources of weights: the model hub and other hosts."""
-    near = [peer._asdict() for peer in host.weights_from]
-    return {"endpoint": hub.url, "token": hub.secret, "from": near}
-
-
-def peer(found: Peer | None) -> dict[str, str] | None:
-    """Return the host to copy images from, if there is one."""
-    return None if found is None else found._asdict()
+    return {"endpoint": hub.url, "token": hub.secret, "from": jsontext.plain(host.weights_from)}
 
 
 def image_ids(host: HostPlan) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
-from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
 from sparkiac.plan.parts import Dependency

@@ -9,7 +9,7 @@ from sparkiac import catalog
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.memory import sharing
 from sparkiac.memory.sharing import Room
-from sparkiac.memory.values import GIB, Term
+from sparkiac.memory.values import GIB, Term, Unknown
 from sparkiac.resolve import catalogued
 from sparkiac.resolve.catalogued import Catalogued
 
@@ -67,7 +67,7 @@ def matches(found: Catalogued, query: RecipeQuery) -> bool:
 def load(found: Catalogued) -> Term:
     """Return the memory that the weights of an entry need on one host."""
     if "model" not in found.values:
-        return Term(found.name, None, "serves any model")
+        return Term(found.name, Unknown(("model",)), "serves any model")
     drafter = found.values.get("speculative", {}).get("model") is not None
     return sharing.weights(found.name, found.facts, drafter=drafter, nodes=found.nodes)
 

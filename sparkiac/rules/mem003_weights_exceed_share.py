@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.memory.overhead import RUNTIME_BYTES
+from sparkiac.memory.values import least_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.plan.parts import Proof
@@ -66,5 +67,4 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _loaded(proof: Proof) -> int | None:
     """Return the bytes of weights and drafter on one machine; None if both are unknown."""
-    sizes = [term.size_bytes for term in proof.server.inside if term.name in {"weights", "drafter"}]
-    return sum(size or 0 for size in sizes) if any(sizes) else None
+    return least_bytes(term for term in proof.server.inside if term.name in {"weights", "drafter"}) or None

@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.memory.values import Unknown
+from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
@@ -63,7 +63,11 @@ RULE: Final = rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find servers that would not start. If the weights alone do not fit, only MEM003 is reported."""
     for host, container, proof in certain(plan):
-        if isinstance(proof.fit, Unknown) or isinstance(proof.cache, Unknown) or proof.server.shortage.size_bytes:
+        if (
+            isinstance(proof.fit, Unknown)
+            or isinstance(proof.cache, Unknown)
+            or known_bytes(proof.server.shortage.size_bytes)
+        ):
             continue
         if not proof.fit.one:
             message = (

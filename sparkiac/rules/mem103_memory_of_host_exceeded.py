@@ -62,6 +62,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from sparkiac.memory.values import known_bytes, least_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.report import Severity
@@ -75,9 +76,11 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts that are over budget, even without the terms that are only assumed."""
     for host in views(plan):
         total, most = host.memory_bytes, host.budget.most_bytes
-        proven = sum(term.size_bytes or 0 for term in host.budget.terms if not term.assumed)
+        proven = least_bytes(term for term in host.budget.terms if not term.assumed)
         if total is not None and most is not None and proven > total:
-            listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in host.budget.terms if term.size_bytes)
+            listed = ", ".join(
+                f"{term.name} {gib(size)}" for term in host.budget.terms if (size := known_bytes(term.size_bytes))
+            )
             where = f"{host.name} is {over_budget(-most)}{in_turn(host)}"
             message = f"{where}: it has {gib(total)}, and these are needed: {listed}"
             hint = "lower a share, move a container to another host, or lower memory.reserve_gib if less is enough"

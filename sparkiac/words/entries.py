@@ -15,7 +15,7 @@ from sparkiac import catalog, engines
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.engines import Engine, Member, words
 from sparkiac.memory.sharing import Room
-from sparkiac.memory.values import GIB, Term, Unknown
+from sparkiac.memory.values import GIB, Term, Unknown, known_bytes
 from sparkiac.model.catalog import CatalogEntry, UseCase
 from sparkiac.model.settings import Serving
 from sparkiac.plan import command
@@ -108,7 +108,7 @@ def room(room: Room | None) -> Data | None:
 
 def load(term: Term) -> Data:
     """Return the memory for the weights of one entry."""
-    size = term.size_bytes
+    size = known_bytes(term.size_bytes)
     return {"name": term.name, "gib": None if size is None else _gib(size), "basis": term.source}
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import StartSubject
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
-from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import count, gib
 from sparkiac.plan.startup_log import SIZES, StartupComparison

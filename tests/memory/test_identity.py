@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from sparkiac.memory import identity
-from sparkiac.memory.identity import UNKNOWN
+from sparkiac.memory import startup
+from sparkiac.memory.startup import UNKNOWN
 
 TESTS: Final = Path(__file__).parent.parent
 START: Final = "(APIServer pid=1) INFO 11-22 04:39:13 [utils.py:253] non-default args: {}\n"
@@ -18,11 +18,11 @@ READY: Final = "Available KV cache memory: 5 GiB\nINFO:     Application startup 
 
 def options(printed: str) -> object:
     """Read the options of a start."""
-    return identity.read(START.format(printed)).options
+    return startup.server(START.format(printed)).options
 
 
 def test_a_log_of_0_23_states_model_release_and_options() -> None:
-    found = identity.read((TESTS / "fleet/recorded/qwen3-8b.log").read_text())
+    found = startup.server((TESTS / "fleet/recorded/qwen3-8b.log").read_text())
     assert found.ready
     assert found.facts == {
         "model": "/models/qwen3-8b",
@@ -36,7 +36,7 @@ def test_a_log_of_0_23_states_model_release_and_options() -> None:
 
 
 def test_a_log_of_0_26_states_its_drafts() -> None:
-    found = identity.read((TESTS / "memory/recorded/started-0.26.0.log").read_text())
+    found = startup.server((TESTS / "memory/recorded/started-0.26.0.log").read_text())
     assert (found.ready, found.facts["model"], found.facts["release"]) == (True, "models/glm47-flash", "0.26.0")
     assert (found.facts["speculative decoding"], found.facts["device"]) == ("mtp with 1 tokens", UNKNOWN)
     assert found.options is not None
@@ -44,14 +44,14 @@ def test_a_log_of_0_26_states_its_drafts() -> None:
 
 
 def test_a_public_log_without_the_word_model_among_its_options() -> None:
-    found = identity.read((TESTS / "catalog/healthy.log").read_text())
+    found = startup.server((TESTS / "catalog/healthy.log").read_text())
     assert found.facts["model"] == "nvidia/Qwen3.6-35B-A3B-NVFP4"
     assert found.facts["speculative decoding"] == "mtp with 3 tokens"
 
 
 def test_a_model_from_the_cache_has_its_handle_and_commit() -> None:
     path = "/models/hub/models--example--a--b/snapshots/" + "3" * 40
-    found = identity.read(ENGINE.format(f"model='{path}', speculative_config=None, device_config=cpu, seed=0"))
+    found = startup.server(ENGINE.format(f"model='{path}', speculative_config=None, device_config=cpu, seed=0"))
     assert (found.facts["model"], found.facts["commit"]) == ("example/a--b", "3" * 40)
     assert found.facts["device"] == "cpu"
 
@@ -62,16 +62,16 @@ def test_of_several_starts_the_lines_of_one_count() -> None:
         START.format("{'model': 'a/a', 'max_num_seqs': 1}") + ENGINE.format("model='a/a', device_config=cuda") + READY
     )
     second = START.format("{'model': 'b/b'}") + ENGINE.format("model='b/b', device_config=cuda")
-    whole = identity.read(first + second + READY)
+    whole = startup.server(first + second + READY)
     assert (whole.facts["model"], whole.options) == ("b/b", {"model": "b/b"})
-    assert identity.read(first + second).facts["model"] == "a/a"
+    assert startup.server(first + second).facts["model"] == "a/a"
     failed = READY.partition("\n")[0] + "\nRuntimeError: out of memory\n"
-    crashed = identity.read(first + second + failed)
+    crashed = startup.server(first + second + failed)
     assert (crashed.facts["model"], crashed.ready) == ("b/b", False)
 
 
 def test_a_log_that_states_nothing_has_nothing() -> None:
-    found = identity.read("INFO: started\n")
+    found = startup.server("INFO: started\n")
     assert set(found.facts.values()) == {UNKNOWN}
     assert (found.ready, found.options) == (False, None)
 
@@ -105,5 +105,5 @@ def test_options_that_cannot_be_read_are_unknown(printed: str) -> None:
 
 
 def test_methods_of_the_layers_of_a_checkpoint_are_one_method() -> None:
-    assert identity.drafting("qwen3_5_mtp", 3) == identity.drafting("mtp", 3) != identity.drafting("eagle3", 3)
-    assert identity.drafting(None, 0) == "off"
+    assert startup.drafting("qwen3_5_mtp", 3) == startup.drafting("mtp", 3) != startup.drafting("eagle3", 3)
+    assert startup.drafting(None, 0) == "off"

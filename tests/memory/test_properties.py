@@ -12,7 +12,7 @@ from sparkiac.memory.blocks import Cache
 from sparkiac.memory.budget import host, requested_bytes, server
 from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Sparse
 from sparkiac.memory.shape import read
-from sparkiac.memory.values import GIB, Term, Unknown, total_bytes
+from sparkiac.memory.values import GIB, Term, Unknown, quantity, total_bytes
 from tests.memory.known import told
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_a_higher_utilization_never_gives_a_smaller_pool(
             "x",
             total_bytes=total,
             options=told({"gpu_memory_utilization": share}),
-            weights=Term("weights", weights, ""),
+            weights=Term("weights", quantity(weights, "weights"), ""),
             shape=shape,
         ).pool.size_bytes
         or 0
@@ -133,13 +133,13 @@ def test_sums_are_whole_and_an_unknown_term_is_never_a_pass(
         "x",
         total_bytes=total,
         options=told({"gpu_memory_utilization": share}),
-        weights=Term("weights", weights, ""),
+        weights=Term("weights", quantity(weights, "weights"), ""),
     )
-    listed = tuple(Term(f"service {place}", size, "") for place, size in enumerate(services))
+    listed = tuple(Term(f"service {place}", quantity(size, "service"), "") for place, size in enumerate(services))
     found = host(total, servers=(placed,), services=listed)
     if None in (total, weights):
-        assert placed.pool.size_bytes is None
-        assert placed.shortage.size_bytes is None
+        assert isinstance(placed.pool.size_bytes, Unknown)
+        assert isinstance(placed.shortage.size_bytes, Unknown)
     else:
         left = total_bytes((*placed.inside, placed.pool))
         assert isinstance(left, int)
@@ -161,7 +161,9 @@ def test_the_advised_utilization_is_the_smallest(
 ) -> None:
     total = 119 * GIB
     options = told({"max_model_len": context}, release=release)
-    placed = server("x", total_bytes=total, options=options, weights=Term("weights", weights, ""), shape=shape)
+    placed = server(
+        "x", total_bytes=total, options=options, weights=Term("weights", quantity(weights, "weights"), ""), shape=shape
+    )
     found = fit.advise(users, context, server=placed, total=total, shape=shape, options=options)
     layout = laid(shape, options, context)
     if isinstance(found, Unknown) or isinstance(layout, Unknown):

@@ -13,7 +13,7 @@ from sparkiac.memory.overhead import UNIFIED
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import StartRecord
-from sparkiac.plan import start_records, starts
+from sparkiac.plan import start_records
 from tests.memory.known import QWEN, network
 
 LEAST = {
@@ -153,7 +153,7 @@ def test_an_equal_record_without_memory_figures_does_not_hide_one_that_has_them(
     speeds = [{"kind": "decode", "rate": 55.0, "context": 1000}]
     listed = [record(), record(terms={}, cached={}, speeds=speeds, source={"grade": "bench", "link": "b.json"})]
     for records in (listed, listed[::-1]):
-        exact = starts.starts(record().subject, records).exact
+        exact = start_records.starts(record().subject, records).exact
         assert exact is not None
         assert (exact.terms, exact.cached.tokens) == (record().terms, 1000)
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac.memory.layers import Attention, Layer, Linear, Shape, Width
 from sparkiac.memory.options import Speculation
-from sparkiac.memory.runner import measures_graphs
+from sparkiac.memory.overhead import measures_graphs
 from tests.memory.known import told
 
 FULL = Attention(8, 128, 128)

@@ -16,7 +16,7 @@ import pytest
 
 from sparkiac import catalog, engines
 from sparkiac.host.status import metrics as host_metrics
-from sparkiac.plan.monitoring import dashboards, recording
+from sparkiac.plan.monitoring import dashboards, prometheus
 from tests.monitoring import exporters
 from tests.monitoring.fleets import FULL, promtool, rendered, rules
 from tests.monitoring.queries import names
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAGES = sorted((Path(__file__).parents[1] / "fleet/data/metrics").glob("vllm-*.txt"))
 """Names on the pages of running servers, by release."""
 OWN = frozenset(host_metrics.HELP)
-RECORDED = frozenset(recording.PREFIX + each.name for each in recording.RECORDS)
+RECORDED = frozenset(prometheus.PREFIX + each.name for each in prometheus.RECORDS)
 
 
 def queries() -> Iterator[str]:
@@ -59,7 +59,7 @@ def test_what_an_alert_and_a_panel_read_is_what_they_declare() -> None:
     for dashboard in dashboards.EVERY:
         declared += [(expr, panel.records) for panel in dashboard.panels for expr, _ in panel.queries]
     for expr, records in declared:
-        assert {name.removeprefix(recording.PREFIX) for name in names(expr) & RECORDED} == set(records), expr
+        assert {name.removeprefix(prometheus.PREFIX) for name in names(expr) & RECORDED} == set(records), expr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -70,7 +70,7 @@ def test_each_recorded_metric_exists_in_that_release(page: Path) -> None:
     offer = {
         key: each for key, each in engines.quantities("vllm", release).items() if speculates or not each.speculation
     }
-    found = recording.rules([offer])
+    found = prometheus.recorded([offer])
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
     served = set(kinds) | {f"{name}_bucket" for name, kind in kinds.items() if kind == "histogram"}
     asked = {name for expr in found.values() for name in names(expr)}
@@ -90,15 +90,15 @@ def test_prometheus_reads_the_rules_of_every_engine(engine: str, tmp_path: Path)
 
     offers = [engines.quantities(engine), engines.quantities("vllm")]
     file = tmp_path / "rules.yml"
-    file.write_text(json.dumps(prometheus.rules(recording.rules(offers))))
+    file.write_text(json.dumps(prometheus.rules(prometheus.recorded(offers))))
     code, said = promtool("check", "rules", "--lint=all", "--lint-fatal", file)
     assert code == 0, said
 
 
 def test_counters_that_move_at_the_end_of_a_request_are_not_rates() -> None:
     """A rate of them is 0 while one long request runs, which would look like a hang."""
-    assert "generated_tokens_per_second" not in recording.rules([engines.quantities("sglang")])
-    assert "generated_tokens_per_second" in recording.rules([engines.quantities("vllm")])
+    assert "generated_tokens_per_second" not in prometheus.recorded([engines.quantities("sglang")])
+    assert "generated_tokens_per_second" in prometheus.recorded([engines.quantities("vllm")])
 
 
 def test_the_panels_parse_as_rules(tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_rules_ask_for_nothing_that_is_not_recorded() -> None:
     found = [rule for group in rules()["groups"] for rule in group["rules"]]
     recorded = {each["record"] for each in found if "record" in each}
     asked = {name for each in found if "alert" in each for name in names(each["expr"])}
-    assert {name for name in asked if name.startswith(recording.PREFIX)} <= recorded
+    assert {name for name in asked if name.startswith(prometheus.PREFIX)} <= recorded

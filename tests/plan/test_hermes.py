@@ -11,7 +11,7 @@ from sparkiac.plan import Export, Secret
 from tests.plan.fleets import checked, deployment, planned, said
 
 if TYPE_CHECKING:
-    from sparkiac.plan.dependents import Program
+    from sparkiac.plan.container import Program
 
 AGENT = (
     "kind: hermes-agent, hosts: spark-01, api_key: {secret: hermes_key}, program: /home/spark/bin/hermes, user: spark"

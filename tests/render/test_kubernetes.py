@@ -256,7 +256,8 @@ def test_a_built_image_is_never_pulled() -> None:
 
 
 def test_changes_to_the_host_while_a_model_loads_are_named_as_missing() -> None:
-    note = "- chat: load_memory is not rendered; no program changes kernel settings of the node while the model loads"
+    why = "no program drops the page cache of the node while the model loads"
+    note = f"- chat: load_memory.drop_caches_every_s is not rendered; {why}"
     assert note in files(deployment("load_memory: {drop_caches_every_s: 1}"))["NOTES.md"]
     assert "load_memory" not in files(deployment())["NOTES.md"]
 

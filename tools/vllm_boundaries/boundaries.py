@@ -50,14 +50,15 @@ def _within(name: str, word: str) -> str:
 
 def _served(name: str) -> Boundary:
     listed = rf'DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES[^)\]}}]*?"{name}"'
-    return Boundary(f"runner:_SERVED.{name}", CONFIG, listed)
+    return Boundary(f"overhead:_SERVED.{name}", CONFIG, listed)
 
 
 def _drafts(method: str) -> Boundary:
-    return Boundary(f"runner:_DRAFTS.{method}", CONFIG, _within("_get_v2_model_runner_unsupported_features", method))
+    return Boundary(f"overhead:_DRAFTS.{method}", CONFIG, _within("_get_v2_model_runner_unsupported_features", method))
 
 
 _NOTHING: Final = r"profile_cudagraph_memory\(self\) -> int:\s*#[^\n]*\s*return 0"
+_IS_MOE: Final = _within("_is_default_v2_model_runner_model", "is_moe")
 BOUNDARIES: Final = (
     Boundary("blocks:_TOKENS_BY_REQUEST", UTILS, r"max_concurrency\s*\*|int\(max_concurrency"),
     Boundary("blocks:_RETAINS_FOR_DRAFTS", UTILS, "num_speculative"),
@@ -70,10 +71,10 @@ BOUNDARIES: Final = (
     Boundary("packed:_BY_ANCHOR", UTILS, "anchor"),
     Boundary("pages:_ALIGNS_TO_BLOCK", "vllm/platforms/interface.py", "kernel_block_alignment|lcm"),
     Boundary("pages:_WINDOWS_HAVE_VALUES", PAGES, r"class SlidingWindowSpec(?:(?!\nclass ).)*head_size_v"),
-    Boundary("runner:_FIRST_MEASURES", "vllm/envs.py", '"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", "1"'),
-    Boundary("runner:_SECOND_MEASURES", SECOND, _NOTHING, appears=False),
-    Boundary("runner:_TAKES_QUANTIZED", CONFIG, _within("_is_default_v2_model_runner_model", "is_moe"), appears=False),
-    Boundary("runner:_TAKES_DENSE", CONFIG, _within("_is_default_v2_model_runner_model", "is_moe")),
+    Boundary("overhead:_FIRST_MEASURES", "vllm/envs.py", '"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", "1"'),
+    Boundary("overhead:_SECOND_MEASURES", SECOND, _NOTHING, appears=False),
+    Boundary("overhead:_TAKES_QUANTIZED", CONFIG, _IS_MOE, appears=False),
+    Boundary("overhead:_TAKES_DENSE", CONFIG, _IS_MOE),
     *map(_served, ("Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM", "DeepseekV2ForCausalLM")),
     *map(_served, ("Qwen2MoeForCausalLM", "KimiK3ForConditionalGeneration", "DeepseekV4ForCausalLM")),
     *map(_drafts, ("eagle", "eagle3", "dflash", "dspark")),
@@ -82,7 +83,7 @@ BOUNDARIES: Final = (
 BY_RECORDING: Final = (
     *("blocks:_KEEPS_ONE_BLOCK", "fit:_TOLD_POOL", "layers:_MAMBA_CHECKPOINTS", "options:_CACHES_HYBRIDS"),
     *("packed:_FIRST", "packed:_SIZES_SHARED", "pages:_ALIGNS_LATENT", "pages:_PADS_ANY_PAGE"),
-    "runner:_MIXED_DRAFTERS",
+    "overhead:_MIXED_DRAFTERS",
 )
 """Constants that no single pattern shows: tests/memory/recorded has vLLM's own results on both sides of most."""
 

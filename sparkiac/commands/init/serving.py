@@ -19,7 +19,7 @@ from sparkiac.commands.recipes import filling
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.commands.recipes.writing import OwnRecipes
 from sparkiac.fleet.fabric.discovery import FoundLink
-from sparkiac.memory.values import Unknown
+from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.model.catalog import Measurement
 from sparkiac.plan import Plan, memory_use
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
@@ -234,7 +234,7 @@ def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
 
 def _weights_fit(account: DeploymentMemory) -> bool:
     """Return whether the weights are known and fit into the memory that the server requests."""
-    sizes = [term.size_bytes for term in account.inside if term.name == "weights"]
+    sizes = [known_bytes(term.size_bytes) for term in account.inside if term.name == "weights"]
     return account.shortage_bytes is not None and bool(sizes) and None not in sizes
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, Storage
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
-from sparkiac.plan.monitoring.recording import offered, rules
+from sparkiac.plan.monitoring.prometheus import offered, recorded
 from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, stated_bytes
 from sparkiac.plan.services import http_check
 from sparkiac.plan.settings import memory_source
+from sparkiac.plan.topology import bind_address, locally
 from sparkiac.resolve.monitoring import BASE, KINDS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.monitoring import Alerts, Grafana, Prometheus
     from sparkiac.model.resolved import ResolvedExporters, ResolvedFleet, ResolvedHost, ResolvedMonitoringContainer
-    from sparkiac.plan.builds import Images
+    from sparkiac.plan.image import Images
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.topology import Route
     from sparkiac.report import Path
@@ -34,8 +34,6 @@ METRICS: Final = "/var/lib/sparkiac/metrics"
 """Directory on each host for the metrics that `host_metrics` writes."""
 _ROOT: Final = "/host"
 """The root directory of the host, as node_exporter sees it."""
-_LOOPBACK: Final = "127.0.0.1"
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class Watched(NamedTuple):
@@ -67,7 +65,7 @@ class _Site(NamedTuple):
         """Return a container on a host; `path` is below that of the monitoring in the inventory."""
         name, host = KINDS[path], self.hosts[on]
         address = bind_address(host, values.bind)
-        url = f"http://{_LOOPBACK if address == _EVERY else address}:{values.port}{values.health}"
+        url = f"http://{locally(address)}:{values.port}{values.health}"
         data = f"/var/lib/sparkiac/{name}" if values.data else None
         kept = (BindMount(data, values.data, read_only=False),) if data and values.data else ()
         env = {key: str(value) for key, value in values.env.items()} | dict(own.env)
@@ -109,16 +107,16 @@ def watch(
     if values.alertmanager is not None and written.alerts is not None:
         own = _alertmanager(written.alerts, _listen(values.alertmanager, hosts[on]))
         found[on].append(site.container(on, ("alertmanager",), values.alertmanager, own))
-    recorded = rules(offered(each) for containers in placed.values() for each in containers)
+    quantities = recorded(offered(each) for containers in placed.values() for each in containers)
     server = site.container(on, ("prometheus",), values.prometheus, _Own())
     found[on].append(server)
     if values.grafana is not None and written.grafana is not None:
-        shown = _grafana(site, written.grafana, values.grafana, (server, on), frozenset(recorded))
+        shown = _grafana(site, written.grafana, values.grafana, (server, on), frozenset(quantities))
         found[written.grafana.hosts].append(shown)
     targets = scraping.targets({name: (*placed[name], *found[name]) for name in hosts}, hosts, on=on)
     # Prometheus scrapes itself, so its files are known only when it is placed.
     words = _prometheus_words(written.prometheus, _listen(values.prometheus, hosts[on]))
-    own = _prometheus(inventory, words, targets, recorded)
+    own = _prometheus(inventory, words, targets, quantities)
     found[on][found[on].index(server)] = site.container(on, ("prometheus",), values.prometheus, own)
     containers = {name: tuple(each) for name, each in found.items()}
     return Watched(containers, tuple(each for each in targets if each.address is None))

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from sparkiac.plan.monitoring.panels import Dashboard, Panel, Variable
+
+class Panel(NamedTuple):
+    """One panel: a title and its queries."""
+
+    title: str
+    queries: tuple[tuple[str, str], ...]
+    """Pairs of PromQL and legend."""
+    unit: str = "short"
+    """Unit as Grafana names it."""
+    records: tuple[str, ...] = ()
+    """Recorded quantities that it reads; without one of them it is left out."""
+    kind: str = "timeseries"
+    """`timeseries`, `stat` or `table`."""
+
+
+class Variable(NamedTuple):
+    """A list at the top of a dashboard, from the values of a label."""
+
+    name: str
+    query: str
+
+
+class Dashboard(NamedTuple):
+    """One dashboard."""
+
+    uid: str
+    title: str
+    variables: tuple[Variable, ...]
+    panels: tuple[Panel, ...]
+
 
 _OF_HOST: Final = '{host=~"$host"}'
 _OF_BOTH: Final = '{host=~"$host", deployment=~"$deployment"}'
@@ -26,11 +55,7 @@ FLEET: Final = Dashboard(
         Panel("Alerts that fire", (('ALERTS{alertstate="firing"}', "{{alertname}}"),), kind="table"),
         Panel("Endpoints that answer", (('up{job=~"deployments.*"}', _EACH),), kind="stat"),
         Panel("Hosts that answer", (('max by (host) (up{host!=""})', "{{host}}"),), kind="stat"),
-        Panel(
-            "Memory available",
-            (("node_memory_MemAvailable_bytes", "{{host}}"),),
-            "bytes",
-        ),
+        Panel("Memory available", (("node_memory_MemAvailable_bytes", "{{host}}"),), "bytes"),
         _recorded("Running requests", "requests_running", selector=""),
         _recorded("Waiting requests", "requests_waiting", selector=""),
         _recorded("Generated tokens per second", "generated_tokens_per_second", selector=""),
@@ -58,12 +83,7 @@ HOST: Final = Dashboard(
         Panel("Thermal zones", ((f"node_thermal_zone_temp{_OF_HOST}", "zone {{zone}} of {{host}}"),), "celsius"),
         Panel(
             "Processors busy",
-            (
-                (
-                    '1 - avg by (host) (rate(node_cpu_seconds_total{host=~"$host", mode="idle"}[5m]))',
-                    "{{host}}",
-                ),
-            ),
+            (('1 - avg by (host) (rate(node_cpu_seconds_total{host=~"$host", mode="idle"}[5m]))', "{{host}}"),),
             "percentunit",
         ),
         Panel(

@@ -1,20 +1,27 @@
-"""The files of Prometheus: its configuration, the recording rules and the alerts."""
+"""The files of Prometheus: its configuration, the recording rules and the alerts.
+
+A recording rule gives each quantity one name, independent of the engine and its release. Alerts and dashboards read
+these names only, so that no query uses a metric that a release does not have.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import catalog
-from sparkiac.plan.monitoring.recording import PREFIX
+from sparkiac import catalog, engines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from sparkiac.engines import Metric
     from sparkiac.model.tables import AlertGroup, AlertRule
+    from sparkiac.plan.container import Container
 
 INTERVAL: Final = "15s"
 """How often Prometheus collects metrics and evaluates rules."""
 _DOCS: Final = "docs/alerts.md"
+PREFIX: Final = "sparkiac:"
+_BY: Final = "by (host, deployment)"
 
 
 def configuration(jobs: list[dict[str, Any]], *, fleet: str, alertmanager: str | None) -> dict[str, Any]:
@@ -62,3 +69,81 @@ def _alert(alert: AlertRule) -> dict[str, Any]:
             "doc": f"{_DOCS}#{alert.name.lower()}",
         },
     }
+
+
+class Record(NamedTuple):
+    """One recorded quantity."""
+
+    name: str
+    """Name without prefix."""
+    needs: tuple[str, ...]
+    """Quantities of the catalog that it is computed from."""
+    expr: str
+    """PromQL; {0}, {1} are the names of the metrics."""
+
+
+RECORDS: Final = (
+    Record("requests_running", ("running",), f"sum {_BY} ({{0}})"),
+    Record("requests_waiting", ("waiting",), f"sum {_BY} ({{0}})"),
+    Record("kv_use", ("kv_use",), f"max {_BY} ({{0}})"),
+    Record("prompt_tokens_per_second", ("prompt_tokens",), f"sum {_BY} (rate({{0}}[5m]))"),
+    Record("generated_tokens_per_second", ("generated_tokens",), f"sum {_BY} (rate({{0}}[5m]))"),
+    Record("preemptions_per_second", ("preemptions",), f"sum {_BY} (rate({{0}}[5m]))"),
+    Record(
+        "first_token_p95_seconds", ("time_to_first_token",), "histogram_quantile(0.95, {le}(rate({0}_bucket[15m])))"
+    ),
+    Record(
+        "inter_token_p95_seconds", ("inter_token_latency",), "histogram_quantile(0.95, {le}(rate({0}_bucket[15m])))"
+    ),
+    Record(
+        "prefix_cache_hit_ratio",
+        ("prefix_hits", "prefix_queries"),
+        f"sum {_BY} (increase({{0}}[30m])) / (sum {_BY} (increase({{1}}[30m])) > 0)",
+    ),
+    Record("prefix_cache_hit_ratio", ("prefix_hit_rate",), f"avg {_BY} ({{0}})"),
+    Record(
+        "acceptance_ratio",
+        ("accepted_tokens", "draft_tokens"),
+        f"sum {_BY} (increase({{0}}[30m])) / (sum {_BY} (increase({{1}}[30m])) > 0)",
+    ),
+    Record(
+        "accepted_length",
+        ("accepted_tokens", "drafts"),
+        f"1 + sum {_BY} (increase({{0}}[30m])) / (sum {_BY} (increase({{1}}[30m])) > 0)",
+    ),
+    Record("accepted_length", ("accepted_length",), f"avg {_BY} ({{0}})"),
+)
+"""Recorded quantities. The mean accepted length counts the token of the target itself (symptom SPD015)."""
+_HISTOGRAM: Final = "sum by (host, deployment, le) "
+AT_END: Final = ("generated_tokens", "prompt_tokens")
+"""Counters that do not change while requests run, on engines that count at the end of a request."""
+
+
+def offered(container: Container) -> dict[str, Metric]:
+    """Return quantity → metric of a deployment's server; empty if it has no metrics."""
+    server, engine = container.server, engines.named(container.server.engine)
+    if not server.leads or server.options.get(engine.metrics_option or "") is False:
+        return {}
+    found = engines.quantities(engine.name, container.image.vllm if engine.interfaces else None)
+    return {name: each for name, each in found.items() if server.speculative is not None or not each.speculation}
+
+
+def recorded(offers: Iterable[Mapping[str, Metric]]) -> dict[str, str]:
+    """Return recorded name → PromQL for all quantities that any deployment has, in the order of RECORDS."""
+    known = list(offers)
+    found: dict[str, list[str]] = {}
+    for record in RECORDS:
+        if expressions := [*_expressions(record, known)]:
+            found.setdefault(record.name, []).extend(expressions)
+    return {name: " or ".join(dict.fromkeys(each)) for name, each in found.items()}
+
+
+def _expressions(record: Record, offers: list[Mapping[str, Metric]]) -> Iterator[str]:
+    for offer in offers:
+        if all(need in offer and not _grows_at_end_only(need, offer[need]) for need in record.needs):
+            yield record.expr.format(*(offer[need].name for need in record.needs), le=_HISTOGRAM)
+
+
+def _grows_at_end_only(quantity: str, metric: Metric) -> bool:
+    """Return whether a token counter grows only when requests end: in a long request, its rate is 0 as in a hang."""
+    return quantity in AT_END and metric.at_end

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.plan.monitoring.recording import offered
+from sparkiac.plan.monitoring.prometheus import offered
 from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from sparkiac.plan import Plan
-from sparkiac.plan.health import is_probed
-from sparkiac.render.kubernetes import deployments, files, groups, network, notes, objects
+from sparkiac.plan.promise import is_probed
+from sparkiac.render import jsontext
+from sparkiac.render.kubernetes import groups, network, notes, objects, pods, volumes
 from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files
 from sparkiac.report.artifact import Artifact
 
 __all__ = ["KubernetesError", "Rendering", "render"]
+_PROBE_DIRECTORY: Final = "probe"
 
 
 class Rendering(NamedTuple):
@@ -27,13 +29,13 @@ def render(plan: Plan) -> Rendering:
     units = _nodes(plan)
     _check_names(plan, units)
     users = _users(plan)
-    resources = [files.namespace(plan.name)]
+    resources = [_namespace(plan.name)]
     configured: list[Artifact] = []
     rendered: list[list[Node]] = []
     refused: dict[str, str] = {}
     for name, nodes in units.items():
-        own = (*files.promises(nodes, plan.name), *groups.variables_of_nodes(nodes))
-        probe = files.probe() if is_probed(nodes[0].container) else ()
+        own = (*_promises(nodes, plan.name), *groups.variables_of_nodes(nodes))
+        probe = _probe() if is_probed(nodes[0].container) else ()
         try:
             resources += _objects(nodes, (*own, *probe), users.get(name, []))
         except KubernetesError as error:
@@ -46,7 +48,7 @@ def render(plan: Plan) -> Rendering:
         message = f"nothing of {plan.name} can run on Kubernetes: {reasons}"
         raise KubernetesError(message)
     found = notes.notes(plan, rendered, refused)
-    kustomization = files.kustomization(plan.name, [each.path for each in resources], configured)
+    kustomization = _kustomization(plan.name, [each.path for each in resources], configured)
     artifacts = (*resources, *configured, kustomization, notes.render(plan, found))
     return Rendering(tuple(sorted(artifacts, key=lambda artifact: artifact.path)), found.uncovered)
 
@@ -57,7 +59,7 @@ def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> 
     if len(nodes) > 1:
         found = {"leaderworkerset": groups.group(nodes, own)}
     else:
-        found = {"deployment": deployments.deployment(nodes[0], Files(own))}
+        found = {"deployment": pods.deployment(nodes[0], Files(own))}
         found["networkpolicy"] = network.policy(nodes[0], users)
     if network.is_reachable(nodes[0]):
         found["service"] = network.service(nodes[0].container)
@@ -90,3 +92,56 @@ def _check_names(plan: Plan, units: Iterable[str]) -> None:
     if bad:
         message = f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}"
         raise KubernetesError(message)
+
+
+def _probe() -> tuple[Artifact, ...]:
+    """Return the probe and the modules that it imports; a ConfigMap has no folders."""
+    return tuple(
+        Artifact(f"{_PROBE_DIRECTORY}/{volumes.key(path)}", content) for path, content in volumes.probe().items()
+    )
+
+
+def _promises(nodes: Sequence[Node], namespace: str) -> Iterator[Artifact]:
+    """Yield the files with the API checks of a deployment: one, or one for the leader and one for the workers."""
+    name = nodes[0].container.name
+    if not is_probed(nodes[0].container):
+        return
+    if len(nodes) == 1:
+        yield Artifact(f"{name}/promise.json", jsontext.dump(nodes[0].host.promises[nodes[0].container.unit]))
+        return
+    for file, node in ((groups.LEADER, nodes[0]), (groups.WORKER, nodes[1])):
+        found = node.host.promises[node.container.unit]
+        port = (found.store or "").rpartition(":")[2]
+        store = f"{groups.leader_address(name, namespace)}:{port}"
+        yield Artifact(f"{name}/{file}", jsontext.dump(found._replace(store=store)))
+
+
+def _kustomization(namespace: str, resources: Sequence[str], files: Sequence[Artifact]) -> Artifact:
+    """Return kustomization.yaml; `files` become ConfigMaps, whose names kustomize does not change."""
+    maps: dict[str, list[str]] = {}
+    for each in files:
+        maps.setdefault(_config_map(each.path), []).append(each.path)
+    data: dict[str, Any] = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "namespace": namespace,
+        "labels": [{"pairs": {"app.kubernetes.io/part-of": namespace}}],
+        "resources": sorted(resources),
+        "generatorOptions": {"disableNameSuffixHash": True},
+        "configMapGenerator": [{"name": name, "files": sorted(paths)} for name, paths in sorted(maps.items())],
+    }
+    return objects.artifact("kustomization.yaml", objects.without_empty(data))
+
+
+def _namespace(name: str) -> Artifact:
+    """Return the namespace. Its pods mount directories of their nodes, which only `privileged` permits."""
+    found = objects.head("v1", "Namespace", name, name)
+    found["metadata"]["labels"] |= {"pod-security.kubernetes.io/enforce": "privileged"}
+    return objects.artifact("namespace.yaml", found)
+
+
+def _config_map(path: str) -> str:
+    first, _, rest = path.partition("/")
+    if first == _PROBE_DIRECTORY:
+        return volumes.PROBE
+    return volumes.nodes(first) if rest.startswith("nodes/") else volumes.promises(first)

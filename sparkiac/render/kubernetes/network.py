@@ -7,11 +7,10 @@ from ipaddress import ip_interface
 from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, Published
+from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.render.kubernetes import objects
 from sparkiac.render.kubernetes.objects import Node
 
-_LOOPBACK: Final = "127.0.0.1"
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 _RANK: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of the pod that leads a group."""
 
@@ -21,7 +20,7 @@ def is_reachable(node: Node) -> bool:
     listen = node.container.network.listen
     if listen is None or node.container.network.published is not None:
         return listen is not None
-    return listen[0] in {node.host.address, _EVERY}
+    return listen[0] in {node.host.address, EVERY}
 
 
 def service(container: Container) -> dict[str, Any]:
@@ -54,9 +53,9 @@ def _ingress(published: Published, host: HostPlan, users: list[str]) -> list[dic
     """Return who may connect: those who use it, and whoever reaches the address that it is bound to."""
     ports = [{"port": published.container_port, "protocol": "TCP"}]
     peers: list[dict[str, Any]] = [{"podSelector": objects.selector(user)} for user in users]
-    if published.address in {host.address, _EVERY}:
+    if published.address in {host.address, EVERY}:
         return [{"ports": ports}]
-    if published.address != _LOOPBACK:
+    if published.address != LOOPBACK:
         peers += [{"ipBlock": {"cidr": network}} for network in _networks(host, published.address)]
     return [{"from": peers, "ports": ports}] if peers else []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan, Plan, unwritten
+from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
@@ -22,7 +22,6 @@ _ALWAYS: Final = (
     "apply: no gate brings the former version back; `kubectl rollout undo` does for Deployments",
     "limits of processes, log size and OOM score: the kubelet of the node decides",
 )
-_SETTABLE: Final = "memlock"
 
 
 class Notes(NamedTuple):
@@ -99,7 +98,7 @@ def _of_pods(nodes: Sequence[Node], namespace: str) -> Iterator[str]:
 def _limits(container: Container) -> Iterator[tuple[str, int]]:
     """Yield the limits that a pod cannot express; IPC_LOCK replaces an unlimited memlock."""
     limits = container.confinement.ulimits.items()
-    return ((key, value) for key, value in limits if (key, value) != (_SETTABLE, -1))
+    return ((key, value) for key, value in limits if (key, value) != confinement.LOCKING)
 
 
 def _of_group(nodes: Sequence[Node]) -> Iterator[str]:
@@ -128,7 +127,7 @@ def _steps(plan: Plan, nodes: Sequence[Node]) -> Iterator[str]:
     if any(node.container.network.host for node in nodes):
         yield "LeaderWorkerSet (leaderworkerset.x-k8s.io/v1), with its webhooks"
     devices = sorted({each for node in nodes for each in node.container.confinement.devices})
-    yield from (f"a device plugin that offers {each} as {pods.RDMA[each]}" for each in devices)
+    yield from (f"a device plugin that offers {each} as {confinement.RDMA_RESOURCES[each]}" for each in devices)
     secrets = sorted({secret.name for node in nodes for secret in node.container.secrets})
     if secrets:
         yield f"a Secret `{objects.SECRETS}` in the namespace {plan.name} with the keys {', '.join(secrets)}"

@@ -1,4 +1,4 @@
-"""The pod template of one container."""
+"""The pod template of one container, with its probes, and the Deployment of a container that is in no group."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan
+from sparkiac.plan import Container, Health, HostPlan, confinement
 from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
-from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
+from sparkiac.plan.topology import EVERY, GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
-from sparkiac.render.kubernetes import objects, probes, volumes
+from sparkiac.render.compose import RETRIES, START_INTERVAL_S
+from sparkiac.render.kubernetes import objects, volumes
 from sparkiac.render.kubernetes.objects import Node
 from sparkiac.report.artifact import Artifact
 
 HOSTNAME: Final = "kubernetes.io/hostname"
-RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}
-"""Device file → resource of the shared RDMA device plugin, as NVIDIA's Network Operator names it in its examples."""
 _CHECKSUM: Final = "sparkiac/files"
 """Annotation with a hash of the pod's files: the pods restart when a file changes."""
 _ID_LENGTH: Final = 12
 """Characters of an image ID that Docker shows."""
-_MEMLOCK: Final = "memlock"
-_UNLIMITED: Final = -1
+_PULL_S: Final = 600
+"""Time for pulling the image, before Kubernetes reports the rollout as failed: its own default for all of it."""
+_READY_PERIOD_S: Final = 5
+_READY_TIMEOUT_S: Final = 5
 
 
 class Process(NamedTuple):
@@ -103,6 +104,8 @@ def placement(hosts: Iterable[HostPlan]) -> dict[str, Any]:
 
 
 def _server(container: Container, process: Process, found: tuple[volumes.Mounted, ...]) -> dict[str, Any]:
+    settings = confinement.pod(container.confinement)
+    memory = {} if container.memory_bytes is None else {"memory": str(container.memory_bytes)}
     server = {
         "name": "server",
         "image": image(container),
@@ -111,11 +114,11 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
         "args": process.args,
         "env": process.env,
         "ports": _ports(container),
-        "resources": _resources(container),
-        "securityContext": _security(container),
+        "resources": objects.without_empty({**settings.get("resources", {}), "requests": memory}),
+        "securityContext": settings["securityContext"],
         "volumeMounts": volumes.mounts(found),
         "lifecycle": _lifecycle(container),
-        **probes.probes(container),
+        **_probes(container),
     }
     return objects.without_empty(server)
 
@@ -127,31 +130,9 @@ def _ports(container: Container) -> list[dict[str, Any]]:
         return []
     if published is None:
         return [{"name": "http", "containerPort": listen[1], "protocol": "TCP"}]
-    every = published.address == "0.0.0.0"  # noqa: S104  compared
-    address = {} if every else {"hostIP": published.address}
+    address = {} if published.address == EVERY else {"hostIP": published.address}
     port = {"name": "http", "containerPort": published.container_port, "hostPort": published.port}
     return [port | address | {"protocol": "TCP"}]
-
-
-def _resources(container: Container) -> dict[str, Any]:
-    gpu = {"nvidia.com/gpu": "1"} if container.confinement.gpu else {}
-    devices = {RDMA[each]: "1" for each in container.confinement.devices if each in RDMA}
-    memory = {} if container.memory_bytes is None else {"memory": str(container.memory_bytes)}
-    return objects.without_empty({"limits": gpu | devices, "requests": memory})
-
-
-def _security(container: Container) -> dict[str, Any]:
-    """Return the restrictions of every container. IPC_LOCK replaces an unlimited memlock, which no pod can set."""
-    confinement = container.confinement
-    added = {"add": ["IPC_LOCK"]} if confinement.ulimits.get(_MEMLOCK) == _UNLIMITED else {}
-    uid, _, gid = (confinement.user or "").partition(":")
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"], **added},
-        "readOnlyRootFilesystem": confinement.read_only,
-        **({"runAsUser": int(uid)} if uid else {}),
-        **({"runAsGroup": int(gid)} if gid else {}),
-    }
 
 
 def _drain_s(container: Container) -> int:
@@ -175,3 +156,51 @@ def _checksum(files: tuple[Artifact, ...]) -> dict[str, str]:
         return {}
     parts = sorted(hashlib.sha256(each.path.encode() + b"\0" + each.content).hexdigest() for each in files)
     return {_CHECKSUM: hashlib.sha256("".join(parts).encode()).hexdigest()}
+
+
+def deployment(node: Node, files: Files) -> dict[str, Any]:
+    """Return the Deployment."""
+    container = node.container
+    spec = {
+        "replicas": 1,
+        # The former pod must end first: it has the GPU, the memory and the port of the node.
+        "strategy": {"type": "Recreate"},
+        "progressDeadlineSeconds": container.timeouts.ready_s + _PULL_S,
+        "selector": objects.selector(container.name),
+        "template": template(node, process(container), files, placement([node.host])),
+    }
+    return objects.head("apps/v1", "Deployment", container.name, container.name) | {"spec": spec}
+
+
+def _probes(container: Container) -> dict[str, Any]:
+    """Return the startup, liveness and readiness probes.
+
+    The health check of the compose file decides when the pod has started and whether it must restart. It keeps a state
+    between two runs, so only one probe runs it at a time: the startup probe, and after it the liveness probe.
+    """
+    health = container.checks.health
+    if health is None:
+        return {}
+    check = {"exec": {"command": _command(health)}, "timeoutSeconds": health.timeout_s}
+    attempts = -(-container.timeouts.ready_s // START_INTERVAL_S)
+    return {
+        "startupProbe": check | {"periodSeconds": START_INTERVAL_S, "failureThreshold": attempts},
+        "livenessProbe": check | {"periodSeconds": health.interval_s, "failureThreshold": RETRIES},
+        **_readiness(container),
+    }
+
+
+def _command(health: Health) -> list[str]:
+    kind, *words = health.command
+    return ["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words
+
+
+def _readiness(container: Container) -> dict[str, Any]:
+    """Return the readiness probe; a pod without HTTP, such as a worker of a group, is ready once it has started."""
+    listen, published = container.network.listen, container.network.published
+    if container.checks.path is None or listen is None:
+        return {}
+    address, port = ("", published.container_port) if published else listen
+    host = {} if address in {"", EVERY} else {"host": address}
+    get = {"path": container.checks.path, "port": port, **host}
+    return {"readinessProbe": {"httpGet": get, "periodSeconds": _READY_PERIOD_S, "timeoutSeconds": _READY_TIMEOUT_S}}

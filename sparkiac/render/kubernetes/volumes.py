@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac.engines.engine import CACHE
-from sparkiac.plan import BindMount, Container
+from sparkiac.plan import BindMount, Container, confinement
 from sparkiac.plan.deployments import PROGRAMS
-from sparkiac.plan.health import promise_file
 from sparkiac.plan.preflight import cache_path
+from sparkiac.plan.promise import promise_file
 from sparkiac.render import playbooks
 from sparkiac.render.kubernetes import objects
 
@@ -113,20 +113,9 @@ def _files(container: Container) -> Iterator[Mounted]:
 
 
 def _memory(container: Container) -> Iterator[Mounted]:
-    """Yield /tmp and, if the container needs more than the 64 MiB of the runtime, /dev/shm.
-
-    With `ipc: host` it is as large as the memory of the node, and is not shared with other pods.
-    """
-    confinement = container.confinement
-    yield Mounted("tmp", _tmpfs(confinement.tmp_size_bytes), "/tmp")  # noqa: S108  in the container
-    if confinement.ipc == "host" or confinement.shm_size_bytes is not None:
-        size = None if confinement.ipc == "host" else confinement.shm_size_bytes
-        yield Mounted("shm", _tmpfs(size), "/dev/shm")  # noqa: S108  in the container
-
-
-def _tmpfs(size_bytes: int | None) -> dict[str, Any]:
-    limit = None if size_bytes is None else str(size_bytes)
-    return {"emptyDir": objects.without_empty({"medium": "Memory", "sizeLimit": limit})}
+    """Yield the directories in memory."""
+    for target, source in confinement.pod(container.confinement)["emptyDir"].items():
+        yield Mounted(target.rpartition("/")[2], {"emptyDir": source}, target)
 
 
 def _secrets(container: Container) -> Iterator[Mounted]:
