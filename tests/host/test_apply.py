@@ -215,18 +215,6 @@ def test_a_host_that_fails_stops_the_rollout(tmp_path: Path) -> None:
     assert [bench.at(host, "lease.json") for host in before] == ["", "", ""]
 
 
-def test_hosts_that_committed_go_back_if_the_inventory_says_so(bench: Bench) -> None:
-    bench.serve()
-    former = bench.committed("spark-01")
-    bench.generate("spark-01", "spark-02")
-    bench.at("spark-02", "outcome", "back")
-    done = bench.apply(sparkiac_rollout={"on_failure": "back"})
-    assert done.code == 2, done.said
-    assert bench.order() == ["spark-01 committed", "spark-02 back", "spark-01 committed"]
-    assert bench.committed("spark-01") == former
-    assert "spark-01: went back too, because another host failed" in done.said
-
-
 def test_a_group_changes_together_with_one_secret_token(tmp_path: Path) -> None:
     bench = make(tmp_path, (("spark-01",), ("spark-02", "spark-03")))
     # A part of a group is refused before any host is contacted.
