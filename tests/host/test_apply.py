@@ -1,4 +1,4 @@
-"""site.yml as a whole, by Ansible on this machine: a stand-in for `switch` is what the hosts run."""
+"""Ansible runs all of site.yml on this machine; the hosts run a stand-in for `switch`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOCAL = {
 PROBE = "import sys\nif sys.argv[-1] == 'bad': sys.exit('qwen36: expected 7351, got !!!!')\n"
 SLOW_FIRST = """{{ [['spark-01'], ['spark-02']]
   if lookup('pipe', 'sleep ' ~ (2 if inventory_hostname == 'spark-01' else 0)) == '' }}"""
-"""The teams of two hosts, of which the first one answers last: the order is that of the inventory all the same."""
+"""The teams of two hosts. The first host answers last, but the order is still that of the inventory."""
 
 
 class Bench(NamedTuple):
@@ -254,7 +254,7 @@ def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) ->
     assert bench.asked("spark-01") == []
 
 
-def test_a_controller_without_the_python_of_the_inventory_is_told_so(bench: Bench) -> None:
+def test_an_interpreter_that_does_not_exist_is_named_before_any_host_is_contacted(bench: Bench) -> None:
     done = bench.apply("-e", "ansible_python_interpreter=/missing/python")
     assert done.code == 2
     assert "Error while" not in done.said
