@@ -13,18 +13,23 @@ import zipimport
 from pathlib import Path
 
 
+def program(python: str = sys.executable) -> str:
+    """Return the text of this file as a program of a Python, which keeps its files in its own folder."""
+    return f"#!{python}\n{Path(__file__).read_text()}"
+
+
 def interpreter() -> Path:
     """Return this file as a program of the running Python, for `ansible_python_interpreter`."""
-    text = f"#!{sys.executable}\n{Path(__file__).read_text()}"
+    text = program()
     name = f"{sys.implementation.cache_tag}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    program = Path(__file__).parents[1] / ".pytest_cache/ansible" / name / "python"
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        new = program.with_suffix(f".{os.getpid()}")
+    file = Path(__file__).parents[1] / ".pytest_cache/ansible" / name / "python"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(f".{os.getpid()}")
         new.write_text(text)
         new.chmod(0o755)
-        new.replace(program)
-    return program
+        new.replace(file)
+    return file
 
 
 def kept(path: str, source: bytes) -> object:

@@ -97,7 +97,7 @@ SHOWN: Final = {
         "Each host switches by itself to a new version and goes back if the new version does not answer; hosts with a "
         "copy each of the same model are never down together."
     ): (
-        "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
+        "tests/host/test_switch.py::test_a_bad_generation_goes_back_as_a_whole",
         "tests/e2e/test_going_back.py::test_a_controller_that_dies_during_a_bad_switch",
         "tests/plan/test_rollout.py::test_hosts_that_serve_the_same_model_are_not_in_one_batch",
     ),

@@ -165,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def root(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Stand in a folder with a generated fleet of one host, which is this machine; give the folder of its answers."""
+    """Change to a folder with a generated fleet of one host, this machine; yield the folder of its answers."""
     fleet.answers(hosts, "spark-01", "services", APPLIED)
     with serving(Server(hosts)) as server:
         options = "set: {max_num_batched_tokens: 8192, max_model_len: 8192}"
@@ -174,6 +174,8 @@ def root(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -
         (folder / "lab.lock.yaml").write_text(LOCK)
         assert cli("generate", "lab.yaml").code == 0
         monkeypatch.setattr("sparkiac.bench.target.host_facts", lambda _: {})  # no ssh in this test
+        listed = tuning.changes
+        monkeypatch.setattr(tuning, "changes", lambda container: listed(container)[:3])  # each is applied by Ansible
         yield hosts
 
 
@@ -197,7 +199,7 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
     assert "max_num_batched_tokens: 16384" in (folder / "lab.yaml").read_text()
     names = sorted(path.name for path in (folder / "measurements/bench").iterdir())
     assert [name.partition("Z-")[2] for name in names] == [
-        *("the-present-options.json", *(f"trial-{number}.json" for number in range(1, 6))),
+        *("the-present-options.json", *(f"trial-{number}.json" for number in range(1, 4))),
         "the-present-options-again.json",
     ]
     [trial] = (folder / "measurements/bench").glob("*-trial-1.json")

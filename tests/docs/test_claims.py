@@ -101,7 +101,7 @@ COMPARED: Final = {
     ),
     "memory of everything on a host added up": ("tests/memory/test_budget.py::test_everything_on_a_host_adds_up",),
     "goes back if a new version does not answer": (
-        "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
+        "tests/host/test_switch.py::test_a_bad_generation_goes_back_as_a_whole",
     ),
     "shows what was changed on a host by hand": (
         "tests/e2e/test_maintenance.py::test_drift_shows_an_edited_file_and_an_apply_saves_it",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.e2e.bed.rootfs import PYTHON
 from tests.plan.fleets import COMMIT, checked, repositories
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ class Lab:
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
             "ANSIBLE_NOCOLOR": "1",
+            # Another Ansible uses the Python that ansible.cfg names.
+            **({"ANSIBLE_PYTHON_INTERPRETER": PYTHON} if self.ansible_playbook == OWN else {}),
             "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin",
         }
         argv = self.bed.inside(words)
@@ -163,6 +166,11 @@ class Lab:
         return subprocess.Popen(
             argv, cwd=folder, env=env, stdout=pipe, stderr=end, text=True, errors="replace", start_new_session=True
         )
+
+    def drift(self, host: str) -> list[str]:
+        """Return what differs on a host from its generation: files, kernel settings, units that would restart."""
+        done = self.bed.ssh(host, "/usr/local/lib/sparkiac/switch drift", root=True)
+        return list(json.loads(done.stdout)["lines"])
 
     def get(self, host: str, path: str, *, key: str | None = KEY) -> tuple[int, Any]:
         """Ask a host's model server over the network; give status and parsed body."""

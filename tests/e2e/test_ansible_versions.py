@@ -17,7 +17,14 @@ import pytest
 from tests import pythons
 from tests.e2e.bed import Bed
 from tests.e2e.bed.bed import requirements
-from tests.e2e.faults import CASES, apply_first, check_bad_version, check_image_that_no_registry_has, goes_back
+from tests.e2e.faults import (
+    CASES,
+    apply_first,
+    apply_last,
+    check_bad_version,
+    check_image_that_no_registry_has,
+    goes_back,
+)
 from tests.e2e.lab import Lab
 
 if TYPE_CHECKING:
@@ -42,6 +49,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         found = Lab(bed, tmp_path_factory.mktemp("lab"), program)
         apply_first(found)
         yield found
+        apply_last(found)
 
 
 @pytest.mark.parametrize("case", ["bad-option", "garbage", "tools-refused", "never-ready"])

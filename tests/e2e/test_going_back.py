@@ -1,6 +1,7 @@
-"""Whatever is wrong with a new version: both hosts serve afterwards what they served before, and the cause is said.
+"""A new version fails, for many reasons: both hosts serve what they served before, and the cause is printed.
 
-Each case begins with the hosts that the one before it left, which is always the same state.
+Each case begins with the hosts that the one before it left, which is always the same state. At the end, an apply
+changes nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.e2e.faults import (
     SERVED,
     TOKENIZER,
     apply_first,
+    apply_last,
     change,
     check_bad_version,
     check_image_that_no_registry_has,
@@ -40,17 +42,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Return the lab, applied: both hosts serve."""
+def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Yield the lab, applied: both hosts serve."""
     folder: Path = tmp_path_factory.mktemp("lab")
     found = Lab(bed, folder)
     apply_first(found)
-    return found
+    yield found
+    apply_last(found)
 
 
 @pytest.fixture
 def changed(lab: Lab) -> Iterator[Lab]:
-    """Return the lab; afterwards its inventory is as it was, and an apply changes nothing."""
+    """Yield the lab; afterwards its inventory is as it was, and so are the hosts."""
     with goes_back(lab):
         yield lab
 

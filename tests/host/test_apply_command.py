@@ -70,7 +70,9 @@ def test_hosts_change_one_after_the_other_and_then_there_is_nothing_to_do(
 
 @pytest.mark.parametrize("policy", ["stop", "back"])
 def test_each_host_is_shown_with_its_end(bench: Bench, capsys: pytest.CaptureFixture[str], policy: str) -> None:
+    """Hosts that committed go back as well if the inventory says so."""
     bench.serve()
+    former = bench.committed("spark-01")
     bench.generate("spark-01", "spark-02")
     bench.at("spark-02", "outcome", "back")
     assert apply(bench, sparkiac_rollout={"on_failure": policy}) == Exit.FINDINGS
@@ -79,6 +81,11 @@ def test_each_host_is_shown_with_its_end(bench: Bench, capsys: pytest.CaptureFix
     assert states(said.err) == {"spark-01": first, "spark-02": "went back"}
     assert "gate of spark-02: expected 7351" in re.sub(r"\s+", " ", said.out)
     assert said.out.count("gate of spark-02") == 1
+    went_back = policy == "back"
+    assert bench.order() == ["spark-01 committed", "spark-02 back", *(["spark-01 committed"] if went_back else [])]
+    assert (bench.committed("spark-01") == former) == went_back
+    log = " ".join((bench.folder / "ansible.log").read_text().split())
+    assert ("spark-01: went back too, because another host failed" in log) == went_back
 
 
 def test_hosts_after_a_failed_one_are_unchanged(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def test_a_python_without_ensurepip_ends_with_the_package_to_install(tmp_path: P
 @pytest.mark.parametrize(
     ("version", "told"),
     [
-        ("Python 3.11.2", "skipped: SYSTEM is Python 3.11.2, which runs all tests\n"),
+        ("Python 3.11.2", "skipped: SYSTEM is Python 3.11.2, and Python 3.11.7 runs all tests\n"),
         ("Python 3.10.12", "skipped: needs Python 3.11 or newer, SYSTEM: Python 3.10.12\n"),
         ("Python 3.9.2", "skipped: needs Python 3.11 or newer, SYSTEM: Python 3.9.2\n"),
         ("not found", "skipped: needs Python 3.11 or newer, SYSTEM: not found\n"),
@@ -82,7 +82,7 @@ def test_a_python_without_ensurepip_ends_with_the_package_to_install(tmp_path: P
 def test_the_systems_python_runs_the_tests_if_it_is_another_version(tmp_path: Path, version: str, told: str) -> None:
     """With -n, make prints what it would run."""
     _prepared(tmp_path)
-    for program, answer in ((".venv/bin/python", "Python 3.11.2"), ("system", version)):
+    for program, answer in ((".venv/bin/python", "Python 3.11.7"), ("system", version)):
         path = tmp_path / program
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\necho {answer}\n")

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import ansible_python
 from tests.e2e.bed.shell import PATH, BedError, locked, run, which
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ MASKED = (
 )  # fmt: skip
 OVERLAID_FILES = Path(__file__).parent / "root"
 KEPT_ROOTS = 4
+PYTHON = "/var/lib/bed-python/python"
+"""Python that compiles what Ansible sends once."""
 
 
 def cache() -> Path:
@@ -83,6 +86,7 @@ def key(suite: str = SUITE) -> str:
     """Return a digest of everything that the root is made of."""
     digest = hashlib.sha256(suite.encode() + Path(__file__).read_bytes())
     digest.update(hashlib.sha256(compose_binary().read_bytes()).digest())
+    digest.update(ansible_python.program("/usr/bin/python3").encode())
     for path in overlaid_files():
         name = path.relative_to(OVERLAID_FILES)
         digest.update(f"{name} {path.stat().st_mode & 0o111}\n".encode() + path.read_bytes())
@@ -133,6 +137,11 @@ def configure(root: Path) -> None:
     plugins.mkdir(parents=True, exist_ok=True)
     shutil.copy2(compose_binary(), plugins / "docker-compose")
     (plugins / "docker-compose").chmod(0o755)
+    python = root / PYTHON.lstrip("/")
+    python.parent.mkdir()
+    python.parent.chmod(0o777)
+    python.write_text(ansible_python.program("/usr/bin/python3"))
+    python.chmod(0o755)
     run(["chroot", root, "useradd", "--create-home", "--shell", "/bin/bash", "spark"])
     run(["chroot", root, "systemctl", "mask", *MASKED])
     (root / "etc/machine-id").write_text("")
