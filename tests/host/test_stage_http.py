@@ -172,7 +172,7 @@ def test_several_files_come_at_once_and_never_more_than_four(store: Store) -> No
     files = {f"{number}.bin": bytes([number]) * 100 for number in range(12)}
     store.want(repository := tiny(files=files))
     with Hub(repository) as hub:
-        hub.fail(*(Fault(f"{number}.bin", silent_seconds=0.1) for number in range(12)))
+        hub.fail(*(Fault(f"{number}.bin", at_once=4, silent_seconds=0.1) for number in range(12)))
         assert store.fetch(hub.url).code == 0
         assert hub.most_at_once == 4
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
@@ -50,6 +51,8 @@ class Fault(NamedTuple):
     """Answer a Range with the whole file and 200."""
     silent_seconds: float = 0
     """Say nothing for so long, or until the stand-in ends."""
+    at_once: int = 0
+    """Say nothing until so many requests were under way at one moment."""
     times: int = 1
     """How many requests it befalls."""
 
@@ -106,6 +109,12 @@ class Hub:
                 at = self._faults.index(fault)
                 self._faults[at : at + 1] = [fault._replace(times=fault.times - 1)] if fault.times > 1 else []
             return fault
+
+    def wait_for(self, at_once: int) -> None:
+        """Wait until so many requests were under way at one moment, at most a minute."""
+        deadline = time.monotonic() + 60
+        while self.most_at_once < at_once and time.monotonic() < deadline and not self.ended.wait(0.01):
+            pass
 
     def end(self) -> None:
         """Count a request as answered."""

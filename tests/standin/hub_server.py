@@ -100,6 +100,8 @@ class Handler(BaseHTTPRequestHandler):
         hub = self.server.hub
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.fault = hub.begin(Request(self.server.name, self.command, self.path, headers), sends=self._sends())
+        if self.fault:
+            hub.wait_for(self.fault.at_once)
         if self.fault and self.fault.silent_seconds:
             hub.ended.wait(self.fault.silent_seconds)
         if self.fault and self.fault.status:
