@@ -126,8 +126,7 @@ def _planned(session: BenchSession, job: BenchJob, levels: Sequence[float], note
         listed = (points.burst(job.sizes),)
     fits, why = points.fitting(listed, session.endpoint.max_model_len)
     if not fits:
-        message = f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens"
-        raise ServerError(message)
+        raise ServerError(f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens")
     notes += [note for note in why if note not in notes]
     return fits
 

@@ -263,6 +263,5 @@ def _entry(path: str, model: type[M]) -> Source[M] | None:
         return None
     source = load(raw, name=f"catalog/{path}", model=model)
     if source.value is None:
-        message = f"catalog/{path} is not valid: {source.findings}"
-        raise AssertionError(message)
+        raise AssertionError(f"catalog/{path} is not valid: {source.findings}")
     return source

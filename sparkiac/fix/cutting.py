@@ -42,8 +42,7 @@ def _with_emptied(root: YamlNode, removed: set[Path]) -> set[Path]:
         parent = path[:-1]
         node = find(root, parent)
         if not path or node is None or find(root, path) is None:
-            message = "the file would be empty" if not path else "the value to remove no longer exists"
-            raise CannotEdit(message)
+            raise CannotEdit("the file would be empty" if not path else "the value to remove no longer exists")
         children = {(*parent, part) for part in node.children}
         if children <= removed:
             return _with_emptied(root, (removed - children) | {parent})
@@ -59,8 +58,7 @@ def _blocks(text: str, kind: str, flags: Iterable[tuple[YamlNode, bool]]) -> Ite
         alone = _DASH.fullmatch(lead) if kind == "sequence" else not lead.strip(" ")
         end = line_end(text, child.last)
         if not alone or not _NOTHING_MORE.fullmatch(text, child.last, end):
-            message = "the value to remove shares its line with other values"
-            raise CannotEdit(message)
+            raise CannotEdit("the value to remove shares its line with other values")
         yield start, end
 
 
@@ -88,13 +86,11 @@ def _run(text: str, children: Sequence[YamlNode], first: int, after: int) -> tup
     else:
         start, end = children[first - 1].last, last
     if "\n" in text[start:end]:
-        message = "the value to remove shares its lines with other values"
-        raise CannotEdit(message)
+        raise CannotEdit("the value to remove shares its lines with other values")
     return start, end
 
 
 def _refuse_comments(text: str, start: int, end: int) -> None:
     """Refuse to remove lines with a comment among them, because it may be about other lines."""
     if _COMMENT_LINE.search(text, start, end):
-        message = "a comment is among the lines to remove"
-        raise CannotEdit(message)
+        raise CannotEdit("a comment is among the lines to remove")

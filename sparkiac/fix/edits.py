@@ -80,8 +80,7 @@ def with_entry(text: str, kind: str, name: str, values: Values) -> str:
     elif node.kind == "mapping":
         new = with_lines(text, line_end(text, node.last), _lines(name, values, column(text, node), width))
     else:
-        message = f"{kind} has no value"
-        raise CannotEdit(message)
+        raise CannotEdit(f"{kind} has no value")
     wanted = mutable(data)
     wanted.setdefault(kind, {})[name] = mutable(values)
     return require_data(new, wanted)
@@ -132,8 +131,7 @@ def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, 
     start = line_start(text, former.start)
     indent = text[start : former.start]
     if indent.strip(" "):
-        message = "its links share a line with other values"
-        raise CannotEdit(message)
+        raise CannotEdit("its links share a line with other values")
     cut = text[:start] + text[line_end(text, former.last) :]
     return with_lines(cut, start, _block(links, comments, indent))
 

@@ -22,15 +22,13 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
         node, depth = node.children[path[depth]], depth + 1
     keys = [part for part in path[depth:] if isinstance(part, str)]
     if len(keys) < len(path) - depth:
-        message = "the edit would lengthen a list"
-        raise CannotEdit(message)
+        raise CannotEdit("the edit would lengthen a list")
     if not keys:
         return _replace(text, node, scalar(value, node.style))
     if node.kind == "scalar" and not node.style and text[node.start : node.end] in NULL:
         return _replace(text, node, f"{{{_pair(keys, value)}}}")
     if node.kind != "mapping":
-        message = "there is no mapping for its key"
-        raise CannotEdit(message)
+        raise CannotEdit("there is no mapping for its key")
     if node.style:
         return into_brackets(text, node, _pair(keys, value))
     added = with_lines(text, line_end(text, node.last), _lines(keys, value, column(text, node), step(text, root)))
@@ -40,13 +38,11 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
 def _replace(text: str, node: YamlNode, written: str) -> str:
     """Replace a scalar that is on one line."""
     if node.kind != "scalar" or "\n" in text[node.start : node.end]:
-        message = "the value to change is not on one line"
-        raise CannotEdit(message)
+        raise CannotEdit("the value to change is not on one line")
     if node.start < node.end:
         return text[: node.start] + written + text[node.end :]
     if not node.key or node.start == node.key[1]:
-        message = "there is no position for its value"
-        raise CannotEdit(message)
+        raise CannotEdit("there is no position for its value")
     return f"{text[: node.start]} {written}{text[node.start :]}"
 
 

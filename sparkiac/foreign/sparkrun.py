@@ -89,8 +89,7 @@ def _check(file: RecipeFile) -> None:
         why = "the recipe that it includes is not read, so settings that are only there are missing"
         file.lost(file.line("include"), f"include: {base}", why)
     elif file.data.get("model") in (None, ""):
-        message = "model: is missing"
-        raise Unreadable(message, line=file.line("model"))
+        raise Unreadable("model: is missing", line=file.line("model"))
 
 
 def _name(file: RecipeFile, name: str) -> str | None:
@@ -206,8 +205,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     first = nodes[0].container
     runtimes = engines.named(first.server.engine).sparkrun
     if not runtimes:
-        message = f"sparkrun has no runtime for {first.server.engine}"
-        raise ExportError(message)
+        raise ExportError(f"sparkrun has no runtime for {first.server.engine}")
     found = recipe_writer.build(nodes, "sparkrun", doubled=False)
     model = first.server.model or ""
     notes = (*found.notes, *recipe_writer.fetched(first, [each for each in first.weights.commits if each != model]))

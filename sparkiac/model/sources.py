@@ -32,8 +32,7 @@ class RecipeSource(Model):
             message = "a source has either git, the address of a repository, or oci, the reference of an artifact"
             raise ValueError(message)
         if self.oci and "revision" in self.model_fields_set:
-            message = "revision is for git alone; oci contains the tag or the digest: registry/repository:tag"
-            raise ValueError(message)
+            raise ValueError("revision is for git alone; oci contains the tag or the digest: registry/repository:tag")
         return self
 
 
@@ -55,6 +54,5 @@ class LockedSource(RecipeSource):
     @model_validator(mode="after")
     def _has_its_pin(self) -> Self:
         if (self.commit is None) != (self.git is None) or (self.digest is None) != (self.oci is None):
-            message = "a source with git is pinned by commit, a source with oci by digest"
-            raise ValueError(message)
+            raise ValueError("a source with git is pinned by commit, a source with oci by digest")
         return self

@@ -122,8 +122,7 @@ def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> Fe
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
     files, notes = _recipes(name, source, found)
     if not files:
-        message = f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}"
-        raise _Refused(message, Exit.FINDINGS)
+        raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
     locked = locks.locked_source(source, found.pin, files)
     if same and locked != same:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
@@ -141,8 +140,7 @@ def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> F
     try:
         return git.fetch(source.address, pinned.pin if pinned else source.revision, source.path)
     except ProgramError as error:
-        message = f"source {name}: {source.address}: {error}"
-        raise _Refused(message, Exit.IO) from None
+        raise _Refused(f"source {name}: {source.address}: {error}", Exit.IO) from None
 
 
 def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
