@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import __version__
 from sparkiac.bench import foreign, points, runner, summary, target, tool_calls
-from sparkiac.bench.points import Point, Sizes
-from sparkiac.bench.prompts import Prompts
+from sparkiac.bench.points import Point, Prompts, Sizes
 from sparkiac.bench.runner import BenchSession, Round
 from sparkiac.bench.target import BenchTarget
 from sparkiac.model.bench import BenchHost, BenchRecord, PointRecord, RoundRecord

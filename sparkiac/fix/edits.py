@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import (
     CannotEdit,
     YamlNode,
@@ -18,7 +17,7 @@ from sparkiac.fix.nodes import (
     require_data,
     with_lines,
 )
-from sparkiac.fix.placing import flow, into_brackets, put, step
+from sparkiac.fix.text import cut, flow, into_brackets, put, step
 from sparkiac.report import REMOVE, Edit, Path, Removal
 
 Values = Mapping[str, Any]

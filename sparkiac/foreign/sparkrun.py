@@ -21,7 +21,6 @@ from sparkiac.foreign import (
     recipe_writer,
     serving,
     sparkrun_blocks,
-    sparkrun_layers,
     template,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
@@ -63,7 +62,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read one recipe as one launch. Raises Unreadable for a recipe that sparkrun refuses too."""
     file = RecipeFile(text)
     _check(file)
-    sparkrun_layers.apply(file)
+    sparkrun_blocks.apply_overrides(file)
     model, command, runtime = file.text("model"), file.text("command"), _runtime(file)
     topology = machines.Topology(file)
     settings = file.mapping("defaults") | topology.solo_sizes

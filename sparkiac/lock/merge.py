@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from sparkiac.lock.required import Kind, RequiredPin
 from sparkiac.model.base import Commit, Digest, Line, Model, Name
-from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
-from sparkiac.model.sources import LockedSource, RecipeSource
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel, LockedSource, RecipeSource
 from sparkiac.plan import PlannedBuild
 from sparkiac.report.hints import nearest
 from sparkiac.source import wording

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.resolve.explain import explain, paths
-from sparkiac.resolve.stacks import history
+from sparkiac.resolve.stacks import explain, history, paths
 from tests.plan.fleets import COMMIT, ONES, PAIR, deployment, resolved, service
 
 LAYERED = deployment(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.catalog.library import RecipeText
-    from sparkiac.model.sources import LockedSource, RecipeSource
+    from sparkiac.model.lock import LockedSource, RecipeSource
     from sparkiac.pipeline import InputFile
     from sparkiac.report import Finding
     from sparkiac.upstream.git import FetchedFiles
