@@ -110,7 +110,7 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         ),
         storage=Storage(
             mounts=_mounts(node),
-            files=parts.files(values.container.files, pins),
+            files=parts.files(values.container.files, pins.files),
             cache_key=_cache_key(image, words, weights.commits),
         ),
         checks=_checks(node, part, options),

@@ -20,9 +20,9 @@ from sparkiac.model.references import hub_file
 from sparkiac.report import Path
 
 if TYPE_CHECKING:
+    from sparkiac.model.lock import LockedFile
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile
     from sparkiac.model.settings import Mount as Mounted
-    from sparkiac.plan.weights import Pins
     from sparkiac.resolve.leaves import Leaves
 
 
@@ -267,13 +267,12 @@ def _source(mount: Mounted, store: str | None) -> str:
     return store
 
 
-def files(wanted: Mapping[str, ResolvedFile], pins: Pins) -> tuple[FetchedFile, ...]:
+def files(wanted: Mapping[str, ResolvedFile], pins: Mapping[str, LockedFile]) -> tuple[FetchedFile, ...]:
     """Return the extra files of a container with their pins, sorted by their path in the container."""
-    return tuple(_file(file.url, target, pins) for target, file in sorted(wanted.items()))
+    return tuple(_file(file.url, target, pins.get(file.url)) for target, file in sorted(wanted.items()))
 
 
-def _file(url: str, target: str, pins: Pins) -> FetchedFile:
-    pinned = pins.files.get(url)
+def _file(url: str, target: str, pinned: LockedFile | None) -> FetchedFile:
     return FetchedFile(url, pinned.sha256, target, pinned.commit) if pinned else FetchedFile(url, None, target)
 
 

@@ -1,8 +1,8 @@
-"""The layers of one host, deployment or service, lowest first, and from which of them a resolved value comes."""
+"""The layers of one host, deployment or service, lowest first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 from sparkiac import catalog, engines
 from sparkiac.catalog.library import Library
@@ -14,10 +14,6 @@ from sparkiac.report import Origin, Path
 from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document, of_entry
 from sparkiac.source import Source
-from sparkiac.source.gate import present_name
-
-if TYPE_CHECKING:
-    from sparkiac.resolve import Resolved
 
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
@@ -119,51 +115,3 @@ def _store(leaves: Leaves, on: str) -> Leaves:
     """Return the model store of a host that is resolved."""
     path: Path = ("hosts", on, "model_store")
     return {("model_store",): leaves[path]} if path in leaves else {}
-
-
-class Explained(NamedTuple):
-    """One resolved value, with the value of each layer."""
-
-    path: str
-    """Dotted path; without a host if all hosts of the deployment have the same value."""
-    values: tuple[tuple[object, Origin], ...]
-    """The value of each layer, lowest first; the last one is used."""
-
-
-def explain(resolved: Resolved, requested: str) -> tuple[Explained, ...]:
-    """Return the values at a path and below it, sorted; empty if there are none.
-
-    A deployment's path may leave its host out: deployments.chat.set.max_model_len.
-    """
-    *base, key = requested.split(".")
-    requested = ".".join((*base, present_name(tuple(base), key)))
-    found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
-    for path in resolved.leaves:
-        if any(_within(each, requested) for each in (_dotted(path), _short(path))):
-            values = history(resolved.inventory, path, resolved.leaves, resolved.library)
-            found.setdefault(_short(path), {})[path] = values
-    return tuple(each for short in sorted(found) for each in _joined(short, found[short]))
-
-
-def paths(resolved: Resolved) -> tuple[str, ...]:
-    """Return every path that --explain accepts, sorted."""
-    return tuple(sorted({_short(path) for path in resolved.leaves}))
-
-
-def _joined(short: str, found: dict[Path, tuple[tuple[object, Origin], ...]]) -> tuple[Explained, ...]:
-    if len({repr(values) for values in found.values()}) == 1:
-        return (Explained(short, next(iter(found.values()))),)
-    entries = sorted(found.items(), key=lambda item: item[0][:3])
-    return tuple(Explained(_dotted(path), values) for path, values in entries)
-
-
-def _within(path: str, requested: str) -> bool:
-    return path == requested or path.startswith(f"{requested}.")
-
-
-def _short(path: Path) -> str:
-    return _dotted((*path[:2], *path[3:]) if path[0] == "deployments" else path)
-
-
-def _dotted(path: Path) -> str:
-    return ".".join(map(str, path))
