@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.catalog.library import RecipeText
-    from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
+    from sparkiac.lock.comparison import PinChange
+    from sparkiac.lock.merge import Key, LockEntry
+    from sparkiac.lock.required import RequiredPin
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
     from sparkiac.render.kubernetes import Rendering
@@ -161,8 +163,7 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
         return Report.of((foreign,)), None
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded, shelf))), None
-    unpinned = tuple(sources.check(loaded, pins.value if pins else None, inventory.fetched))
-    if unpinned:
+    if unpinned := tuple(sources.check(loaded, pins.value if pins else None, inventory.fetched)):
         return Report.of(unpinned), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces, library=shelf)
     return Report.of(findings), result._replace(records=inventory.records) if result else None
@@ -212,62 +213,61 @@ def read_lock(lock: InputFile) -> Source[Lock]:
 
 
 def record(plan: Plan, lock: InputFile | None, raw: bytes) -> bytes:
-    """Return the lock with the record of a build. Raises `lock.RecordError` if the plan has no such build."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+    """Return the lock with the record of a build. Raises `RecordError` if the plan has no such build."""
+    from sparkiac.lock import merge  # noqa: PLC0415  `check` and `plan` need none of it
 
-    read = locks.read_record(raw, plan.builds)
-    return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
+    read = merge.read_record(raw, plan.builds)
+    return lock_text(lock, merge.with_record(read_lock(lock).document if lock else None, read))
 
 
 def lock_state(inventory: InputFile, lock: InputFile | None) -> LockState:
     """Return the pins that an inventory requires and its lock. No rules run: `check` reports their findings."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+    from sparkiac.lock import findings, required  # noqa: PLC0415  `check` and `plan` need none of it
 
     report, found = resolve_inventory(inventory, lock)
     if found is None:
         return LockState(report)
     plan = build(found)
-    pins = locks.required(plan, found)
+    pins = required.required(plan, found)
     documents = found.inventory.document, read_lock(lock).document if lock else None
-    return LockState(Report.of(locks.conflicts(pins)), plan, pins, found.lock, documents)
+    return LockState(Report.of(findings.conflicts(pins)), plan, pins, found.lock, documents)
 
 
 def stale(state: LockState) -> Report:
     """Report pins that are missing, incomplete or unused. Sends no request."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+    from sparkiac.lock import findings, merge  # noqa: PLC0415  `check` and `plan` need none of it
 
     assert state.plan is not None and state.documents is not None, "the input is good"  # noqa: S101, PT018
     inventory, lock = state.documents
-    requests, unused = locks.requests(state.lock, state.pins), locks.unused(state.lock, state.pins)
-    found = locks.stale(requests, unused, inventory=inventory.name, lock=lock)
-    unbuilt = locks.unbuilt(state.plan, state.lock, inventory=inventory)
-    return Report.of((*state.report.findings, *found, *unbuilt))
+    requests, unused = merge.requests(state.lock, state.pins), merge.unused(state.lock, state.pins)
+    found = findings.stale(requests, unused, inventory=inventory.name, lock=lock)
+    return Report.of((*state.report.findings, *found, *findings.unbuilt(state.plan, state.lock, inventory=inventory)))
 
 
 def locked(
     inventory: InputFile, lock: InputFile | None, state: LockState, responses: Mapping[Key, LockEntry]
 ) -> Locked:
     """Return the lock with the responses from upstream. Only builds can be missing then; their records add them."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+    from sparkiac.lock import comparison, merge  # noqa: PLC0415  `check` and `plan` need none of it
 
-    data = locks.merged(state.data, state.pins, responses)
+    data = merge.merged(state.data, state.pins, responses)
     new = InputFile(lock.name if lock else "", lock_text(lock, data))
     left = stale(lock_state(inventory, new)).findings
-    return Locked(new.raw, locks.changes(state.data, data), Report.of(map(_as_warning, left)))
+    return Locked(new.raw, comparison.changes(state.data, data), Report.of(map(_as_warning, left)))
 
 
 def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:
     """Return a lock with `data`. Unchanged entries of the former lock keep their lines if its layout allows it."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+    from sparkiac.lock.text import patched, whole  # noqa: PLC0415  `check` and `plan` need none of it
 
-    document = read_lock(lock).document if lock else None
-    if lock is not None and document is not None:
+    if lock is not None:
+        document = read_lock(lock).document
         if document.data == data:
             return lock.raw
-        text = locks.patched(lock.raw.decode(), document, data).encode()
+        text = patched(lock.raw.decode(), document, data).encode()
         if read_lock(InputFile(lock.name, text)).document.data == data:
             return text
-    return locks.whole(data).encode()
+    return whole(data).encode()
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:

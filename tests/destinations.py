@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.sources import RecipeSource
+from sparkiac.model.lock import RecipeSource
 from tests.everyfield import places
 
 if TYPE_CHECKING:

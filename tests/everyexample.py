@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import yaml
 
-from sparkiac.model.catalog import Recipe
+from sparkiac.model.catalog import Platform, Recipe
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.platform import Platform
 from tests.conftest import ROOT
 from tests.docs.blocks import PAGES, blocks
 from tests.everyfield import choices, content, fits, models

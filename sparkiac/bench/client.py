@@ -135,8 +135,7 @@ def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> d
     except (ValueError, LookupError, TypeError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        message = "the response is not a chat completion"
-        raise ServerError(message)
+        raise ServerError("the response is not a chat completion")
     return found
 
 
@@ -159,8 +158,7 @@ def models(url: str, key: str | None) -> dict[str, Served]:
     try:
         return {each.id: each for each in _ServedModels.of_json(text).data}
     except ValueError as error:
-        message = f"{url}/v1/models: the response is not a list of models: {error}"
-        raise ServerError(message) from None
+        raise ServerError(f"{url}/v1/models: the response is not a list of models: {error}") from None
 
 
 def _body(endpoint: ApiEndpoint, chat: Chat) -> dict[str, Any]:
@@ -229,11 +227,9 @@ def _chunks(arrivals: Iterable[Arrival]) -> Iterator[tuple[float, _Chunk]]:
         try:
             chunk = _Chunk.of_json(arrival.data)
         except ValueError as error:
-            message = f"an event of the stream: {error}"
-            raise ServerError(message) from None
+            raise ServerError(f"an event of the stream: {error}") from None
         if chunk.error:
-            message = "the server sent an error instead of a token"
-            raise ServerError(message)
+            raise ServerError("the server sent an error instead of a token")
         yield arrival.seconds, chunk
 
 

@@ -65,16 +65,14 @@ def read(text: str) -> BenchRecord:
         return _benchy(text)
     if _CASE.search(text) or _SPEC_ROW.search(text):
         return _tool_eval(text)
-    message = "not a record of sparkiac, and not an output of vllm bench serve, llama-benchy or tool-eval-bench"
-    raise ValueError(message)
+    raise ValueError("not a record of sparkiac, and not an output of vllm bench serve, llama-benchy or tool-eval-bench")
 
 
 def _json(text: str) -> BenchRecord:
     try:
         data = json.loads(text)
     except ValueError as error:
-        message = f"not JSON: {error}"
-        raise ValueError(message) from None
+        raise ValueError(f"not JSON: {error}") from None
     if isinstance(data, dict) and "total_output_tokens" in data and "model_id" in data:
         return _serve(data)
     return BenchRecord.from_json(text)
@@ -197,8 +195,7 @@ def run(session: BenchSession, tool: str, mode: str, sizes: Sizes) -> BenchRecor
     except programs.ProgramError as error:
         raise ServerError(str(error)) from None
     except ValueError as error:
-        message = f"the result of {words[0]} cannot be read: {error}"
-        raise ServerError(message) from None
+        raise ServerError(f"the result of {words[0]} cannot be read: {error}") from None
 
 
 def _vllm_command(endpoint: ApiEndpoint, mode: str, sizes: Sizes) -> tuple[str, ...]:

@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import __version__
 from sparkiac.bench import foreign, points, runner, summary, target, tool_calls
-from sparkiac.bench.points import Point, Sizes
-from sparkiac.bench.prompts import Prompts
+from sparkiac.bench.points import Point, Prompts, Sizes
 from sparkiac.bench.runner import BenchSession, Round
 from sparkiac.bench.target import BenchTarget
 from sparkiac.model.bench import BenchHost, BenchRecord, PointRecord, RoundRecord
@@ -126,8 +125,7 @@ def _planned(session: BenchSession, job: BenchJob, levels: Sequence[float], note
         listed = (points.burst(job.sizes),)
     fits, why = points.fitting(listed, session.endpoint.max_model_len)
     if not fits:
-        message = f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens"
-        raise ServerError(message)
+        raise ServerError(f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens")
     notes += [note for note in why if note not in notes]
     return fits
 

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple
 from sparkiac.bench import client, counters, points
 from sparkiac.bench.client import ApiEndpoint, Chat, Sample
 from sparkiac.bench.counters import Counters
-from sparkiac.bench.points import Point, Sizes
-from sparkiac.bench.prompts import CALIBRATION, Kind, Length, Prompts, length
+from sparkiac.bench.points import CALIBRATION, Kind, Length, Point, Prompts, Sizes, length
 from sparkiac.upstream import parallel
 from sparkiac.upstream.streaming import ServerError
 

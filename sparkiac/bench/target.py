@@ -32,11 +32,9 @@ def of_url(url: str, model: str | None, key: str | None) -> BenchTarget:
     served = client.models(base, key)
     name = model or next(iter(served), None)
     if name is None:
-        message = f"{base} serves no model"
-        raise ServerError(message)
+        raise ServerError(f"{base} serves no model")
     if name not in served:
-        message = f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}"
-        raise ServerError(message)
+        raise ServerError(f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}")
     found = served[name]
     subject = BenchSubject(url=base, model=name, max_model_len=found.max_model_len)
     return BenchTarget(ApiEndpoint(base, name, key, None, found.max_model_len, found.root), subject)

@@ -14,9 +14,8 @@ from pydantic import BaseModel
 
 from sparkiac.model import references
 from sparkiac.model.build import CatalogBuild
-from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
+from sparkiac.model.catalog import Fragment, GeneralNotes, Platform, Recipe, Variant
 from sparkiac.model.images import ImageFamily
-from sparkiac.model.platform import Platform
 from sparkiac.model.services import ServiceKind
 from sparkiac.model.tables import (
     AlertGroup,
@@ -35,7 +34,7 @@ from sparkiac.source import Source, load
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.model.platform import Gpu
+    from sparkiac.model.catalog import Gpu
     from sparkiac.model.symptoms import Symptom
     from sparkiac.model.tables import GroupSetting, SparkrunRuntime
 
@@ -263,6 +262,5 @@ def _entry(path: str, model: type[M]) -> Source[M] | None:
         return None
     source = load(raw, name=f"catalog/{path}", model=model)
     if source.value is None:
-        message = f"catalog/{path} is not valid: {source.findings}"
-        raise AssertionError(message)
+        raise AssertionError(f"catalog/{path} is not valid: {source.findings}")
     return source

@@ -185,8 +185,7 @@ def release(version: str) -> tuple[tuple[int, ...], bool]:
     """
     found = _RELEASE.match(version)
     if found is None:
-        message = f"not a version: {version}"
-        raise ValueError(message)
+        raise ValueError(f"not a version: {version}")
     parts = [int(part) for part in found[1].split(".")]
     return (*parts, *[0] * (4 - len(parts))), found[2] is None
 
@@ -225,11 +224,9 @@ def captured(raw: bytes) -> Captured:
         found = data.pop("format"), Captured(str(image["reference"]), digests, _parsed(data))
         release(found[1].interface.version)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        message = "it was not written by `sparkiac images capture`"
-        raise ValueError(message) from error
+        raise ValueError("it was not written by `sparkiac images capture`") from error
     if found[0] != _FORMAT:
-        message = f"its format is {found[0]!r}; this version of sparkiac reads format {_FORMAT}"
-        raise ValueError(message)
+        raise ValueError(f"its format is {found[0]!r}; this version of sparkiac reads format {_FORMAT}")
     return found[1]
 
 

@@ -194,8 +194,7 @@ def _decoded(raw: bytes) -> str:
     from sparkiac.foreign import Unreadable
 
     if len(raw) > _MAX_BYTES:
-        message = f"the file has more than {_MAX_BYTES} bytes"
-        raise Unreadable(message)
+        raise Unreadable(f"the file has more than {_MAX_BYTES} bytes")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -91,8 +91,7 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
     # Users often type a recipe's name without its vendor.
     ends = [each for each in words if each.partition("/")[2] == word]
     hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words) or f"there is no {what}"
-    message = f"unknown {what} {word!r}; {hint}"
-    raise click.UsageError(message, ctx or click.get_current_context())
+    raise click.UsageError(f"unknown {what} {word!r}; {hint}", ctx or click.get_current_context())
 
 
 def reject(message: str) -> NoReturn:

@@ -66,17 +66,16 @@ def _print(outcome: Outcome, output_format: str) -> None:
 def _explain(inventory: Path, path: str, output_format: str) -> int:
     if output_format == "html":
         reject("--explain prints text or JSON; remove --format html")
-    from sparkiac import pipeline
-    from sparkiac.resolve import explain
+    from sparkiac import pipeline, resolve
     from sparkiac.words import plan as words
 
     report, resolved = pipeline.resolve_inventory(*read(inventory))
     if resolved is None:
         show(report, output_format)
         return Exit.BAD_INPUT
-    found = explain.explain(resolved, path)
+    found = resolve.explain(resolved, path)
     if not found:
-        known("path", path, explain.paths(resolved))
+        known("path", path, resolve.explained_paths(resolved))
     if output_format == "json":
         print_json({"explained": words.explained(found)})
     else:

@@ -1,4 +1,4 @@
-"""Options that each release of an engine accepts, and their values.
+"""Options that each release of an engine accepts, their values, and how a server reads them: as words or variables.
 
 There is one file for each engine, which tools/engine_options writes. Each property of an option has a range of
 releases: `0.5.1..0.5.4` includes both ends, and `0.5.9..` extends to the newest release that was read. `kind` is one
@@ -8,6 +8,7 @@ an option that only stops the server.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -202,3 +203,51 @@ def _order(release: str) -> tuple[tuple[int, ...], int]:
     part = _PART.search(release)
     numbers = tuple(map(int, _DIGITS.findall(_PART.sub("", release))))
     return numbers, 0 if part is None else int(part[2]) + 1 if part[1] == "post" else int(part[2]) - 1000
+
+
+def written(
+    options: Mapping[str, Any],
+    known: Mapping[str, Option] | None = None,
+    *,
+    separator: str = "-",
+    joined: bool = True,
+) -> tuple[str, ...]:
+    """Write options, sorted by name, each as `--option=value`: what argparse, click and gflags all read.
+
+    True is a bare switch, False its `--no-` form, a list is several words, a mapping is compact JSON. `known` says
+    how the engine spells an option that is not its name with `separator`, and which switches have a `--no-` form;
+    of options that nothing is known about, all have. Without `joined` a value is a word of its own.
+    """
+    words: list[str] = []
+    for name in sorted(options):
+        option = (known or {}).get(name)
+        flag = (option.spelling if option else None) or f"--{name.replace('_', separator)}"
+        words += _words(flag, options[name], negated=option is None or option.negated, joined=joined)
+    return tuple(words)
+
+
+def variables(options: Mapping[str, Any], known: Mapping[str, Option]) -> dict[str, str]:
+    """Write options as environment variables: a switch is 1 or 0, a list has commas, a mapping is compact JSON."""
+    found = {}
+    for name in sorted(options):
+        option = known.get(name)
+        found[(option.spelling if option else None) or name.upper()] = _text(options[name])
+    return found
+
+
+def _words(flag: str, value: object, *, negated: bool, joined: bool) -> list[str]:
+    if value is True:
+        return [flag]
+    if value is False:
+        return [f"--no-{flag[2:]}"] if negated else []
+    if isinstance(value, tuple):
+        return [flag, *(str(item) for item in value)]
+    return [f"{flag}={_text(value)}"] if joined else [flag, _text(value)]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, tuple):
+        return ",".join(str(item) for item in value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":")) if isinstance(value, dict) else str(value)

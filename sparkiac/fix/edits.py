@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import (
     CannotEdit,
     YamlNode,
@@ -18,7 +17,7 @@ from sparkiac.fix.nodes import (
     require_data,
     with_lines,
 )
-from sparkiac.fix.placing import flow, into_brackets, put, step
+from sparkiac.fix.text import cut, flow, into_brackets, put, step
 from sparkiac.report import REMOVE, Edit, Path, Removal
 
 Values = Mapping[str, Any]
@@ -80,8 +79,7 @@ def with_entry(text: str, kind: str, name: str, values: Values) -> str:
     elif node.kind == "mapping":
         new = with_lines(text, line_end(text, node.last), _lines(name, values, column(text, node), width))
     else:
-        message = f"{kind} has no value"
-        raise CannotEdit(message)
+        raise CannotEdit(f"{kind} has no value")
     wanted = mutable(data)
     wanted.setdefault(kind, {})[name] = mutable(values)
     return require_data(new, wanted)
@@ -132,8 +130,7 @@ def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, 
     start = line_start(text, former.start)
     indent = text[start : former.start]
     if indent.strip(" "):
-        message = "its links share a line with other values"
-        raise CannotEdit(message)
+        raise CannotEdit("its links share a line with other values")
     cut = text[:start] + text[line_end(text, former.last) :]
     return with_lines(cut, start, _block(links, comments, indent))
 

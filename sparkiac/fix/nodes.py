@@ -136,6 +136,5 @@ def mutable(data: object) -> Any:  # noqa: ANN401  a document's data
 def require_data(text: str, wanted: object) -> str:
     """Return the text if its data equal `wanted`. Raises CannotEdit."""
     if json.dumps(mutable(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)
+        raise CannotEdit("because of the file's layout, the edit would change other values")
     return text

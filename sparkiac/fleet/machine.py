@@ -94,8 +94,7 @@ def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
     done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
     if done.returncode:
         output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
-        reason = f"its ports cannot be read: {output}"
-        raise HostFailure(reason, "check that python3 is installed there")
+        raise HostFailure(f"its ports cannot be read: {output}", "check that python3 is installed there")
     try:
         return HostPorts.of_output(done.stdout)
     except ValueError as error:
@@ -130,15 +129,13 @@ def inspect(target: str, *, store: str) -> Machine:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
         raise ProgramError(message) from None
     except programs.TimedOut:
-        message = f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`"
-        raise ProgramError(message) from None
+        raise ProgramError(f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`") from None
     if done.returncode != 0:
         raise ProgramError(_reason(target, done.returncode, done.stderr))
     try:
         return Machine.of_output(done.stdout)
     except ValueError as error:
-        message = f"{target}: {error}; check what a login there prints"
-        raise ProgramError(message) from None
+        raise ProgramError(f"{target}: {error}; check what a login there prints") from None
 
 
 def _reason(target: str, code: int, output: str) -> str:

@@ -102,8 +102,7 @@ def _facts(host: SshEndpoint) -> HostFacts:
     try:
         return HostFacts.of_output(done.stdout)
     except ValueError as error:
-        reason = f"status program: {error}"
-        raise HostFailure(reason, "apply again, or check what a login on the host prints") from None
+        raise HostFailure(f"status program: {error}", "apply again, or check what a login on the host prints") from None
 
 
 def run(

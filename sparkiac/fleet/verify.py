@@ -157,8 +157,7 @@ def probed_unit(plan: Plan, name: str) -> ProbedUnit:
     for host in plan.hosts:
         for unit in _checks(host, RequestOrigin("controller"), None, only=name):
             return _reached(unit)
-    reason = f"{name} serves no requests"
-    raise HostFailure(reason)
+    raise HostFailure(f"{name} serves no requests")
 
 
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
@@ -203,8 +202,7 @@ def _verified(check: ProbedUnit, source: RequestOrigin) -> Verified:
 def _reached(unit: ProbedUnit) -> ProbedUnit:
     """Return a unit that the origin reaches. Raises HostFailure."""
     if unit.loopback:
-        reason = "it listens on loopback"
-        raise HostFailure(reason, "set bind to lan or fabric, or use --from host")
+        raise HostFailure("it listens on loopback", "set bind to lan or fabric, or use --from host")
     return unit
 
 

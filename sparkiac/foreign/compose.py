@@ -67,8 +67,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
     data = document.data if isinstance(document.data, dict) else {}
     services = data.get("services")
     if not isinstance(services, dict) or not services:
-        message = "the file has no `services:`"
-        raise Unreadable(message)
+        raise Unreadable("the file has no `services:`")
     found = [_ComposeService(name, compose_extends.resolved(services, name), document).launch() for name in services]
     notes = (*document.notes, *_top(data, document))
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
@@ -150,8 +149,7 @@ class _ComposeService:
         try:
             words = shlex.split(self._expand(value, self._line(key)).replace("\\\n", " "))
         except ValueError:
-            message = f"{key} has an unclosed quote"
-            raise Unreadable(message, line=self._line(key)) from None
+            raise Unreadable(f"{key} has an unclosed quote", line=self._line(key)) from None
         return [(word, self._line(key)) for word in words]
 
     def _variables(self) -> Iterator[EnvVariable]:

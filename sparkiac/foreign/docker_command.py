@@ -33,8 +33,7 @@ def launch(command: ShellCommand) -> Launch | None:
     if name not in {"run", "create"}:
         return None
     if len(words) > _MAX_WORDS:
-        message = f"the command line has more than {_MAX_WORDS} words"
-        raise Unreadable(message, line=command.line)
+        raise Unreadable(f"the command line has more than {_MAX_WORDS} words", line=command.line)
     parsed = docker.read(words, lines, start)
     image = words[parsed.end] if parsed.end < len(words) else None
     notes = list(parsed.notes)

@@ -71,8 +71,7 @@ class DraftEntry(NamedTuple):
 def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     """Convert one launch to an entry, with a name that is not in `taken`. Raises Unreadable."""
     if len(launch.env) + len(launch.volumes) + len(launch.ports) + len(launch.notes) > _MAX_SETTINGS:
-        message = f"the container has more than {_MAX_SETTINGS} variables, mounts and ports"
-        raise Unreadable(message, line=launch.line)
+        raise Unreadable(f"the container has more than {_MAX_SETTINGS} variables, mounts and ports", line=launch.line)
     launch = launch._replace(image=references.short(launch.image)) if launch.image else launch
     start = serving.start(launch)
     if start is not None and not (launch.once and _QUERIES & {*start.words}):

@@ -48,8 +48,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     file = RecipeFile(text)
     command = file.text("command")
     if command is None:
-        message = "command: is missing, and the launcher has no default command"
-        raise Unreadable(message, line=file.line("command"))
+        raise Unreadable("command: is missing, and the launcher has no default command", line=file.line("command"))
     recipe_reader.check_version(file, {"1", None}, read_as="1")
     defaults = file.mapping("defaults")
     solo, cluster = file.boolean("solo_only"), file.boolean("cluster_only")
@@ -147,8 +146,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Raises ExportError for any engine but vLLM."""
     first = nodes[0].container
     if not engines.named(first.server.engine).interfaces:
-        message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"
-        raise ExportError(message)
+        raise ExportError(f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}")
     found = recipe_writer.build(nodes, "eugr", doubled=True)
     model = first.server.model or ""
     notes = [*found.notes, *recipe_writer.fetched(first, first.weights.commits), _CONTAINER]

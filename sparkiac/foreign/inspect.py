@@ -49,15 +49,13 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-        message = "not valid JSON"
-        raise Unreadable(message, line=line, column=column) from None
+        raise Unreadable("not valid JSON", line=line, column=column) from None
     containers = data if isinstance(data, list) else [data]
     found = [
         _InspectedContainer(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each
     ]
     if not found:
-        message = "the file describes no container: `docker inspect NAME` prints one"
-        raise Unreadable(message)
+        raise Unreadable("the file describes no container: `docker inspect NAME` prints one")
     return tuple(found)
 
 
@@ -110,8 +108,7 @@ class _InspectedContainer:
         own = 0
         words = _words(self.config.get("Env"))
         if len(words) > _MAX_VARIABLES:
-            message = f"more than {_MAX_VARIABLES} variables"
-            raise Unreadable(message, line=self._line_of('"Env"'))
+            raise Unreadable(f"more than {_MAX_VARIABLES} variables", line=self._line_of('"Env"'))
         for text in words:
             name, _, value = text.partition("=")
             if _SET_BY_IMAGES.fullmatch(name) and not redaction.is_secret_name(name):

@@ -46,8 +46,7 @@ def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
         if (each.kind, each.name) == ("deployment", name)
     ]
     if any(container.server.executor in _WAITING for _, container in found):
-        message = f"the nodes of {name} wait for each other with a program that only sparkiac installs"
-        raise ExportError(message)
+        raise ExportError(f"the nodes of {name} wait for each other with a program that only sparkiac installs")
     return tuple(sorted(found, key=lambda node: node.container.server.node or (0, 1)))
 
 

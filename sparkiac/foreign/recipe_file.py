@@ -25,8 +25,7 @@ class RecipeFile:
         """Read the text. Raises Unreadable if it is not a mapping."""
         self.document = yamlread.read(text)
         if not isinstance(self.document.data, dict):
-            message = "a recipe must be a mapping of keys and values"
-            raise Unreadable(message)
+            raise Unreadable("a recipe must be a mapping of keys and values")
         self.data: dict[str, object] = self.document.data
         self._unread = dict.fromkeys(self.data)
         self._lines = text.split("\n")
@@ -91,8 +90,7 @@ class RecipeFile:
         """Read a scalar as text. Raises Unreadable for a collection."""
         value = self.read(key)
         if isinstance(value, dict | tuple):
-            message = f"{key}: must be a text"
-            raise Unreadable(message, line=self.line(key))
+            raise Unreadable(f"{key}: must be a text", line=self.line(key))
         return None if value is None else str(value).strip()
 
     def boolean(self, key: str) -> bool:
@@ -116,8 +114,7 @@ class RecipeFile:
         if value is None or value == ():
             return {}
         if not isinstance(value, dict):
-            message = f"{key}: must be a mapping"
-            raise Unreadable(message, line=self.line(key))
+            raise Unreadable(f"{key}: must be a mapping", line=self.line(key))
         return value
 
     def entries(self, key: str) -> Iterator[tuple[int, object]]:

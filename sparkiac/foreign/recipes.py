@@ -53,8 +53,7 @@ def _decoded(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        message = "it is not UTF-8 text"
-        raise foreign.Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+        raise foreign.Unreadable("it is not UTF-8 text", line=raw.count(b"\n", 0, error.start) + 1) from None
 
 
 def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
@@ -64,8 +63,7 @@ def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
     lost = [note for note in entry.notes if note.kind == "lost"]
     if entry.kind != "deployment":
         reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
-        message = f"it starts no server{reasons}"
-        raise foreign.Unreadable(message, line=min((note.line for note in lost), default=1))
+        raise foreign.Unreadable(f"it starts no server{reasons}", line=min((note.line for note in lost), default=1))
     return recipe(file, entry), lost
 
 

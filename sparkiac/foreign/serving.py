@@ -50,8 +50,7 @@ def start(launch: Launch) -> ServerStart | None:
     words = (*(launch.entrypoint or ()), *launch.argv)
     lines = (*(launch.line for _ in launch.entrypoint or ()), *(launch.lines or (launch.line,) * len(launch.argv)))
     if len(words) > _MAX_WORDS:
-        message = f"the command has more than {_MAX_WORDS} words"
-        raise Unreadable(message, line=launch.line)
+        raise Unreadable(f"the command has more than {_MAX_WORDS} words", line=launch.line)
     family = image_family(launch.image)
     style = family.style if family is not None and launch.entrypoint is None else ""
     engine = next((each for each in engines.every() if each.style == style), None)

@@ -215,8 +215,7 @@ class _Expander:
                 current = (current or "") + piece
         self.grown += sum(map(len, fields)) + len(current or "")
         if self.grown > MAX_EXPANDED:
-            message = f"variables grow to more than {MAX_EXPANDED} characters"
-            raise Unreadable(message, line=word.line)
+            raise Unreadable(f"variables grow to more than {MAX_EXPANDED} characters", line=word.line)
         yield from fields
         if current is not None:
             yield current
@@ -246,8 +245,7 @@ class _Expander:
             return part.other
         self.level += 1
         if self.level > _MAX_DEPTH:
-            message = f"defaults are nested more than {_MAX_DEPTH} levels deep"
-            raise Unreadable(message)
+            raise Unreadable(f"defaults are nested more than {_MAX_DEPTH} levels deep")
         words = found.commands[0].words[1:] if found.commands else ()
         texts = tuple(each for word in words for each in self._expanded(word))
         self.level -= 1

@@ -21,7 +21,6 @@ from sparkiac.foreign import (
     recipe_writer,
     serving,
     sparkrun_blocks,
-    sparkrun_layers,
     template,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
@@ -63,7 +62,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read one recipe as one launch. Raises Unreadable for a recipe that sparkrun refuses too."""
     file = RecipeFile(text)
     _check(file)
-    sparkrun_layers.apply(file)
+    sparkrun_blocks.apply_overrides(file)
     model, command, runtime = file.text("model"), file.text("command"), _runtime(file)
     topology = machines.Topology(file)
     settings = file.mapping("defaults") | topology.solo_sizes
@@ -89,8 +88,7 @@ def _check(file: RecipeFile) -> None:
         why = "the recipe that it includes is not read, so settings that are only there are missing"
         file.lost(file.line("include"), f"include: {base}", why)
     elif file.data.get("model") in (None, ""):
-        message = "model: is missing"
-        raise Unreadable(message, line=file.line("model"))
+        raise Unreadable("model: is missing", line=file.line("model"))
 
 
 def _name(file: RecipeFile, name: str) -> str | None:
@@ -206,8 +204,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     first = nodes[0].container
     runtimes = engines.named(first.server.engine).sparkrun
     if not runtimes:
-        message = f"sparkrun has no runtime for {first.server.engine}"
-        raise ExportError(message)
+        raise ExportError(f"sparkrun has no runtime for {first.server.engine}")
     found = recipe_writer.build(nodes, "sparkrun", doubled=False)
     model = first.server.model or ""
     notes = (*found.notes, *recipe_writer.fetched(first, [each for each in first.weights.commits if each != model]))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from sparkiac.engines import Engine
 from sparkiac.foreign import redaction
 from sparkiac.foreign.launch import Note, OptionValue, corrected, lost
-from sparkiac.model.speculative import Speculative
+from sparkiac.model.settings import Speculative
 from sparkiac.report import Path
 
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Speculative)

@@ -68,8 +68,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     check_characters(text)
     found = [launch for unit in _units(text) if (launch := _launch(unit, name)) is not None]
     if not found:
-        message = "no ExecStart= of this unit runs a container or a server"
-        raise NothingToImport(message)
+        raise NothingToImport("no ExecStart= of this unit runs a container or a server")
     return tuple(found)
 
 

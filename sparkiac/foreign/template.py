@@ -103,8 +103,7 @@ class _TemplateFiller:
         return f"{_OPEN}{name}{_CLOSE}"
 
     def _too_long(self) -> None:
-        message = f"with its values the command has more than {MAX_CHARACTERS} characters"
-        raise Unreadable(message)
+        raise Unreadable(f"with its values the command has more than {MAX_CHARACTERS} characters")
 
 
 def _json_is_valid(text: str) -> bool:

@@ -41,8 +41,7 @@ class ForeignContent(NamedTuple):
 def read(text: str) -> ForeignContent:
     """Read the first document of `text`. Raises Unreadable for a text that is not YAML or is too large."""
     if len(text) > MAX_CHARACTERS:
-        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
-        raise Unreadable(message)
+        raise Unreadable(f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
     check_characters(text)
     reader = _Lenient(text)
     try:

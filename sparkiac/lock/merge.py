@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from sparkiac.lock.required import Kind, RequiredPin
 from sparkiac.model.base import Commit, Digest, Line, Model, Name
-from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
-from sparkiac.model.sources import LockedSource, RecipeSource
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel, LockedSource, RecipeSource
 from sparkiac.plan import PlannedBuild
 from sparkiac.report.hints import nearest
 from sparkiac.source import wording
@@ -245,13 +244,11 @@ def read_record(raw: bytes, builds: Iterable[PlannedBuild]) -> BuildRecord:
         first = error.errors(include_url=False)[0]
         path = wording.dotted(first["loc"])
         reason = first["msg"] if first["type"] == "json_invalid" else wording.reason([first])
-        message = f"not a record of a build: {f'{path}: ' if path else ''}{reason}"
-        raise RecordError(message) from None
+        raise RecordError(f"not a record of a build: {f'{path}: ' if path else ''}{reason}") from None
     known = {build.name: build for build in builds}
     if record.name not in known:
         message = f"it belongs to the build {record.name!r}, which this inventory does not use"
         raise RecordError("; ".join(filter(None, (message, nearest(record.name, known)))))
     if record.spec != known[record.name].digest:
-        message = f"the build {record.name} has changed since; build it again or revert the change"
-        raise RecordError(message)
+        raise RecordError(f"the build {record.name} has changed since; build it again or revert the change")
     return record

@@ -1,32 +1,39 @@
-"""Prediction of the memory of one server, from its facts."""
+"""Prediction of the memory of one server, from its facts, and the size of its weights on one rank."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import fit, layers, options, recorded, shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
-from sparkiac.memory.layers import Shape
-from sparkiac.memory.options import Speculation
+from sparkiac.memory.layers import Shape, Width
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.overhead import UNIFIED
-from sparkiac.memory.values import Unknown, least_bytes, total_bytes, unknown_of
-from sparkiac.memory.weights import quantized_at_load, weights
+from sparkiac.memory.values import Term, Unknown, ceil_div, known_bytes, least_bytes, total_bytes, unknown_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import ServerMemory
     from sparkiac.memory.fit import Advice, Fit, UtilizationStep
     from sparkiac.memory.options import ServerOptions
-    from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.model.lock import LockedModel
     from sparkiac.model.records import StartRecord
 
 _STEPS: Final = (-0.05, 0.05)
+# Bits of the element types of safetensors.
+_BITS: Final = {
+    **dict.fromkeys(("F64", "I64", "U64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("BF16", "F16", "I16", "U16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "I8", "U8", "BOOL"), 8),
+    **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
+    "F4": 4,
+}
+_WIDE: Final = ("BF16", "F16", "F32")
 
 
 class Checkpoint(NamedTuple):
@@ -188,3 +195,55 @@ def _steps(
         return ()
     nearby = (round(read.gpu_memory_utilization + change, 4) for change in _STEPS)
     return tuple(fit.step(placed, layout, total=total, utilization=each) for each in nearby if 0 < each <= 1)
+
+
+def weights(
+    name: str,
+    *,
+    options: ServerOptions,
+    tensors: Mapping[str, int] | None = None,
+    tensor_bytes: int | None = None,
+    stated: Term | None = None,
+) -> Term:
+    """Return the weights of one rank: from the tensors of the lock, else from a source's size of all ranks.
+
+    `tensors` maps element types of safetensors to numbers of elements. The ranks share evenly, rounded up. Small
+    tensors that every rank holds are ignored; the size is marked as an assumption.
+    """
+    size, source = _size(tensors, tensor_bytes), "tensors of the locked files"
+    if size is None and stated:
+        size, source = known_bytes(stated.size_bytes), stated.source
+    if size is None:
+        return Term(name, Unknown((name,)), "neither the lock nor a source states it")
+    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    shared = source if ranks == 1 else f"{source}; an even share of {ranks} ranks"
+    return Term(name, ceil_div(size, ranks), shared, assumed=ranks > 1)
+
+
+def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[str, int], width: Width) -> Term:
+    """Return the weights of a 16-bit checkpoint after `--quantization fp8`.
+
+    Linear layers shrink from two bytes to one. Embeddings and output layer keep 16 bits, so their size must be known. A
+    checkpoint that is already quantized does not change.
+    """
+    elements = sum(tensors.get(kind, 0) for kind in _WIDE)
+    if not tensors or elements < sum(tensors.values()):
+        return whole
+    if width.hidden is None or width.vocabulary is None:
+        return Term(
+            whole.name,
+            Unknown((whole.name,)),
+            "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits",
+        )
+    kept = min(elements, 2 * width.hidden * width.vocabulary)
+    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    size = ceil_div(elements - kept + 2 * kept, ranks)
+    return Term(whole.name, size, f"{whole.source}; linear layers in 8 bits, embeddings in 16", assumed=True)
+
+
+def _size(tensors: Mapping[str, int] | None, tensor_bytes: int | None) -> int | None:
+    if tensor_bytes is not None:
+        return tensor_bytes
+    if not tensors or not tensors.keys() <= _BITS.keys():
+        return None
+    return sum(ceil_div(elements * _BITS[kind], 8) for kind, elements in tensors.items())

@@ -32,8 +32,7 @@ class Model(BaseModel):
             return cls.model_validate_json(raw)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            message = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-            raise ValueError(message) from None
+            raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from None
 
 
 class Shared(Model, defer_build=False):
@@ -63,25 +62,21 @@ DIRECTORIES_OF_SPARKIAC: Final = frozenset(
 
 def _host_name(value: str) -> str:
     if value in _RESERVED_HOSTS:
-        message = f"{value!r} is a reserved name in Ansible; choose another name"
-        raise ValueError(message)
+        raise ValueError(f"{value!r} is a reserved name in Ansible; choose another name")
     return value
 
 
 def _unit_name(value: str) -> str:
     if value in UNITS_OF_SPARKIAC or value.startswith("turn-"):
-        message = f"sparkiac uses a unit sparkiac-{value} itself; choose another name than {value!r}"
-        raise ValueError(message)
+        raise ValueError(f"sparkiac uses a unit sparkiac-{value} itself; choose another name than {value!r}")
     if value in DIRECTORIES_OF_SPARKIAC:
-        message = f"sparkiac uses a directory {value!r} itself on each host; choose another name"
-        raise ValueError(message)
+        raise ValueError(f"sparkiac uses a directory {value!r} itself on each host; choose another name")
     return value
 
 
 def _path(value: str) -> str:
     if any(part in {".", ".."} for part in value.split("/")):
-        message = "the path may not contain . or .. as a part"
-        raise ValueError(message)
+        raise ValueError("the path may not contain . or .. as a part")
     return value
 
 
@@ -90,8 +85,7 @@ def _address(value: str) -> str:
         _parsed(IPv4Address, value, "is not an IPv4 address: four numbers from 0 to 255")
         found = IPv4Address(value)
         if found.is_unspecified or found.is_multicast or found.is_reserved:
-            message = f"{value!r} is not the address of one machine; use the address of the host in its network"
-            raise ValueError(message)
+            raise ValueError(f"{value!r} is not the address of one machine; use the address of the host in its network")
     return value
 
 
@@ -104,15 +98,13 @@ def _parsed(parse: Callable[[str], object], value: str, fault: str) -> None:
     try:
         parse(value)
     except ValueError:
-        message = f"{value!r} {fault}"
-        raise ValueError(message) from None
+        raise ValueError(f"{value!r} {fault}") from None
 
 
 def _argument(value: str) -> str:
     size = len(value.encode())
     if size > MAX_ARGUMENT:
-        message = f"{size} bytes; Linux passes at most {MAX_ARGUMENT} in one argument"
-        raise ValueError(message)
+        raise ValueError(f"{size} bytes; Linux passes at most {MAX_ARGUMENT} in one argument")
     return value
 
 

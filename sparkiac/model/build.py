@@ -61,8 +61,7 @@ class Mod(Model):
     @classmethod
     def _mod_requires_commit(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("commit", "") is None:
-            message = "a repository changes over time: add the full commit of the mod"
-            raise ValueError(message)
+            raise ValueError("a repository changes over time: add the full commit of the mod")
         return value
 
 
@@ -104,16 +103,14 @@ class Build(Model):
     @classmethod
     def _requires_commit(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("commit", "") is None:
-            message = "a branch or tag changes over time: add the full commit"
-            raise ValueError(message)
+            raise ValueError("a branch or tag changes over time: add the full commit")
         return value
 
     @field_validator("program")
     @classmethod
     def _requires_image_placeholder(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value is not None and not any(IMAGE in word for word in value[1:]):
-            message = f"one argument must contain {IMAGE}, for the name of the built image"
-            raise ValueError(message)
+            raise ValueError(f"one argument must contain {IMAGE}, for the name of the built image")
         return value
 
 

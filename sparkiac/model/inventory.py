@@ -32,11 +32,11 @@ from sparkiac.model.base import (
     Word,
 )
 from sparkiac.model.build import Build
+from sparkiac.model.catalog import Platform
+from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
-from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
-from sparkiac.model.sources import RecipeSource
 
 
 class HostMemory(Model):

@@ -30,9 +30,9 @@ from sparkiac.model.base import (
     UserName,
 )
 from sparkiac.model.build import Build
+from sparkiac.model.catalog import Platform
 from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
 from sparkiac.model.monitoring import MonitoringContainer
-from sparkiac.model.platform import Platform
 from sparkiac.model.services import (
     ContainerizedService,
     ContainerService,

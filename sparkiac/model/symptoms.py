@@ -18,8 +18,7 @@ def _compiles(value: str) -> str:
     try:
         re.compile(value)
     except re.error as error:
-        message = f"not a regular expression: {error}"
-        raise ValueError(message) from None
+        raise ValueError(f"not a regular expression: {error}") from None
     return value
 
 
@@ -154,13 +153,11 @@ class Symptom(Model):
     @model_validator(mode="after")
     def _shows(self) -> Self:
         if self.pattern is None and (self.probe is None or not self.found_by):
-            message = "a symptom has a pattern, or a probe and a check that finds it"
-            raise ValueError(message)
+            raise ValueError("a symptom has a pattern, or a probe and a check that finds it")
         groups = re.compile(self.pattern or "").groupindex
         unknown = [each for each in _groups(self.change) if each not in groups]
         if unknown:
-            message = f"the pattern has no group {unknown[0]}"
-            raise ValueError(message)
+            raise ValueError(f"the pattern has no group {unknown[0]}")
         return self
 
 

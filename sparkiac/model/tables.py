@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version, Word
-from sparkiac.model.speculative import Drafter, Tokens
+from sparkiac.model.settings import Drafter, Tokens
 from sparkiac.report import Severity
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.plan import fleet_timer, placement, promise, proof, turns, weights
+from sparkiac.plan import fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
 from sparkiac.plan.links import ethernets, every_address
 from sparkiac.plan.order import change_groups, changes, start_order
@@ -141,11 +141,11 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
 
 def _turns(
     written: Inventory, placed: placement.PlacedHost, proofs: Mapping[str, Proof]
-) -> tuple[turns.PlannedTurn, ...]:
+) -> tuple[order.PlannedTurn, ...]:
     """Return the turns of a host, each with its own memory calculation."""
-    found = turns.of_host(turns.turns(written), (each.name for each in placed.units))
+    found = order.of_host(order.turns(written), (each.name for each in placed.units))
     return tuple(
-        turns.PlannedTurn(turn.name, turn.at, names, proof.host_budget(placed, proofs, names)) for turn, names in found
+        order.PlannedTurn(turn.name, turn.at, names, proof.host_budget(placed, proofs, names)) for turn, names in found
     )
 
 

@@ -17,8 +17,7 @@ from sparkiac.model.resolved import (
 )
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import command
-from sparkiac.plan.parts import Dependency
-from sparkiac.plan.settings import server_port
+from sparkiac.plan.parts import Dependency, server_port
 from sparkiac.plan.topology import GATEWAY, ListenAddress, Route, bind_address, route
 from sparkiac.report import Path
 from sparkiac.resolve import uses

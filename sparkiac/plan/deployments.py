@@ -13,9 +13,9 @@ from sparkiac.host.generation import Sysctl
 from sparkiac.host.preflight.expectations import LoadGuard
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
-from sparkiac.model.platform import is_discrete
-from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, facts, links, promise, settings
+from sparkiac.model.catalog import is_discrete
+from sparkiac.model.settings import Ngram, Suffix
+from sparkiac.plan import command, facts, links, parts, promise
 from sparkiac.plan.confinement import confinement
 from sparkiac.plan.container import (
     Checks,
@@ -110,7 +110,7 @@ def container(node: DeploymentNode, recipe: UsedRecipe, images: Images, pins: Pi
         ),
         storage=Storage(
             mounts=_mounts(node),
-            files=settings.files(values.container.files, pins),
+            files=parts.files(values.container.files, pins.files),
             cache_key=_cache_key(image, words, weights.commits),
         ),
         checks=_checks(node, part, options),
@@ -198,7 +198,7 @@ def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Co
 
 def _mounts(node: DeploymentNode) -> tuple[BindMount, ...]:
     values = node.values
-    found = settings.mounts(values.container.mounts, store=values.model_store)
+    found = parts.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
         found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
     if node.engine.python:

@@ -12,7 +12,7 @@ from sparkiac.host.fleet.settings import (
     TelegramChannel,
     WebhookChannel,
 )
-from sparkiac.plan import turns
+from sparkiac.plan import order
 from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def fleet_timer(inventory: Inventory, placed: Collection[PlacedHost], promises: 
     if timer is None or alerts is None:
         return None
     reached = list(_reached(placed, promises, timer.hosts))
-    found = turns.turns(inventory)
+    found = order.turns(inventory)
     own = [
-        _endpoint(unit, host, promise, way, turns.running(found, unit.name))
+        _endpoint(unit, host, promise, way, order.running(found, unit.name))
         for unit, host, promise, way in reached
         if way.origin is not None
     ]

@@ -1,5 +1,7 @@
 """The order in which units start on a host, and which hosts must change together or after others.
 
+Turns are deployments and services that share a host and never run together.
+
 Units start one after the other, after the units that they depend on. Engines start first and never at the same time,
 because two engines that measure the free memory at once get wrong values. The nodes of a group must start together,
 because none is ready without the others: they start before other engines, and their hosts change together, by a vote.
@@ -7,14 +9,17 @@ because none is ready without the others: they start before other engines, and t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sparkiac.host.generation import ChangeGroup
+from sparkiac.memory.budget import HostBudget
+from sparkiac.model.inventory import Inventory, Turn
 from sparkiac.plan.links import every_address
 from sparkiac.plan.topology import address_towards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container, Program
@@ -115,3 +120,46 @@ def _items(units: Units) -> dict[str, _Item]:
         key: _Item(key in services, depth(key), len(hosts[key]) == 1, names[key], hosts[key], needs[key])
         for key in hosts
     }
+
+
+class TurnMembers(NamedTuple):
+    """A turn of the inventory."""
+
+    name: str
+    members: frozenset[str]
+    """Deployments and services that it lists."""
+    at: str | None
+    """Time of the day at which it begins, if it has one."""
+
+
+class PlannedTurn(NamedTuple):
+    """A turn of one host."""
+
+    name: str
+    at: str | None
+    units: frozenset[str]
+    """Names of the deployments and services of the host that run in it, with those that always run."""
+    budget: HostBudget
+    """Memory budget of the host in this turn."""
+
+
+def turns(written: Inventory) -> tuple[TurnMembers, ...]:
+    """Return the turns of an inventory in their order, whether written in the short or the long form."""
+    return tuple(
+        TurnMembers(name, frozenset(turn.run), turn.at)
+        if isinstance(turn, Turn)
+        else TurnMembers(name, frozenset(turn), None)
+        for name, turn in written.turns.items()
+    )
+
+
+def running(found: Iterable[TurnMembers], name: str) -> tuple[str, ...]:
+    """Return the turns in which a deployment or service runs; empty if it always runs."""
+    return tuple(turn.name for turn in found if name in turn.members)
+
+
+def of_host(found: Iterable[TurnMembers], names: Iterable[str]) -> list[tuple[TurnMembers, frozenset[str]]]:
+    """Return each turn with the names that run in it on a host; nothing if none of its names takes turns."""
+    listed, here = list(found), frozenset(names)
+    taking = frozenset[str]().union(*(turn.members for turn in listed))
+    return [(turn, here - (taking - turn.members)) for turn in listed] if taking & here else []

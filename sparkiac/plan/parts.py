@@ -1,10 +1,11 @@
-"""Small values that the plan consists of. Sizes are in bytes."""
+"""Small values that the plan consists of, and those that deployments and services share. Sizes are in bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac import engines
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.budget import ServerMemory
 from sparkiac.memory.fit import Advice, Fit, UtilizationStep
@@ -17,6 +18,13 @@ from sparkiac.model.inventory import Workload
 from sparkiac.model.records import StartSubject
 from sparkiac.model.references import hub_file
 from sparkiac.report import Path
+
+if TYPE_CHECKING:
+    from sparkiac.model.lock import LockedFile
+    from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile
+    from sparkiac.model.settings import Mount as Mounted
+    from sparkiac.resolve.leaves import Leaves
+
 
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host for downloaded extra files."""
@@ -238,3 +246,37 @@ class Dependency(NamedTuple):
     def unit(self) -> str | None:
         """Return the name of the systemd unit that runs it, without suffix."""
         return None if self.target is None else f"sparkiac-{self.name}"
+
+
+def server_port(values: ResolvedDeployment) -> int:
+    """Return the port that the server listens on in its container."""
+    port = values.set[engines.named(values.engine).port]
+    assert isinstance(port, int), "resolve has checked the type"  # noqa: S101
+    return port
+
+
+def mounts(wanted: Mapping[str, Mounted], *, store: str | None) -> list[BindMount]:
+    """Return the mounts of a container; `store` is the model store of the host, required if a mount uses it."""
+    return [BindMount(_source(mount, store), target, mount.read_only) for target, mount in wanted.items()]
+
+
+def _source(mount: Mounted, store: str | None) -> str:
+    if mount.source != "model_store":
+        return mount.source
+    assert store is not None, "resolve has checked that the model store is set"  # noqa: S101
+    return store
+
+
+def files(wanted: Mapping[str, ResolvedFile], pins: Mapping[str, LockedFile]) -> tuple[FetchedFile, ...]:
+    """Return the extra files of a container with their pins, sorted by their path in the container."""
+    return tuple(_file(file.url, target, pins.get(file.url)) for target, file in sorted(wanted.items()))
+
+
+def _file(url: str, target: str, pinned: LockedFile | None) -> FetchedFile:
+    return FetchedFile(url, pinned.sha256, target, pinned.commit) if pinned else FetchedFile(url, None, target)
+
+
+def memory_source(leaves: Leaves, path: Path) -> str:
+    """Return the source of a service's memory figure; `path` is that of the service in the inventory."""
+    leaf = leaves.get((*path, "memory_gib"))
+    return INVENTORY if leaf is None or leaf[1].layer == "inventory" else "the catalog"

@@ -9,8 +9,7 @@ from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import deployments, facts, hermes, links, monitoring, openclaw, services
 from sparkiac.plan.dependencies import dependencies, providers
-from sparkiac.plan.parts import stated_bytes
-from sparkiac.plan.settings import memory_source
+from sparkiac.plan.parts import memory_source, stated_bytes
 from sparkiac.plan.topology import NETWORK
 from sparkiac.resolve import hosts_of
 

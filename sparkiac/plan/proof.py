@@ -14,8 +14,8 @@ from sparkiac.memory import budget, prediction, recorded
 from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
 from sparkiac.memory.values import Quantity, Term, Unknown, known_bytes, quantity
+from sparkiac.model.catalog import is_discrete
 from sparkiac.model.facts import Architecture
-from sparkiac.model.platform import is_discrete
 from sparkiac.plan import speeds, start_records
 from sparkiac.plan.parts import Proof, stated_bytes
 from sparkiac.plan.speeds import KnownServer, Models
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from sparkiac.memory.budget import HostBudget, ServerMemory
-    from sparkiac.model.platform import Gpu
+    from sparkiac.model.catalog import Gpu
     from sparkiac.model.records import StartRecord
     from sparkiac.plan.container import Container
     from sparkiac.plan.placement import PlacedHost

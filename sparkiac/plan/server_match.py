@@ -12,7 +12,7 @@ from sparkiac.memory import options, startup
 from sparkiac.memory.startup import UNKNOWN, Startup
 from sparkiac.memory.values import GIB
 from sparkiac.model.base import MOST_BYTES
-from sparkiac.model.platform import is_discrete
+from sparkiac.model.catalog import is_discrete
 from sparkiac.model.records import MEMORY_OPTIONS
 from sparkiac.plan import start_records
 from sparkiac.plan.container import Container

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
-from sparkiac.plan import open_webui, settings
+from sparkiac.plan import open_webui, parts
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
@@ -96,7 +96,7 @@ def _title(kind: str) -> str | None:
 
 def _storage(service: Service, name: str) -> Storage:
     """Return the mounts, including a directory on the host for persistent data unless the user mounts one."""
-    found = settings.mounts(service.mounts, store=service.model_store)
+    found = parts.mounts(service.mounts, store=service.model_store)
     data = None
     if service.data is not None and service.data not in service.mounts:
         data = f"/var/lib/sparkiac/{name}"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sparkiac.memory import budget, overhead, startup
 from sparkiac.memory.startup import Startup
 from sparkiac.memory.values import Unknown, known_bytes, less, quantity, total_bytes
-from sparkiac.model.platform import is_discrete
+from sparkiac.model.catalog import is_discrete
 from sparkiac.plan import numbers, server_match
 from sparkiac.plan.parts import Proof
 from sparkiac.plan.values import HostPlan, Plan

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from sparkiac.host.generation import ChangeGroup, Promise
     from sparkiac.host.preflight.expectations import Expectations
+    from sparkiac.model.catalog import Gpu
     from sparkiac.model.inventory import FabricLink
-    from sparkiac.model.platform import Gpu
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
+    from sparkiac.plan.order import PlannedTurn
     from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
-    from sparkiac.plan.turns import PlannedTurn
 
 
 class HostPlan(NamedTuple):

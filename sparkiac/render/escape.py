@@ -63,13 +63,11 @@ def systemd_command(argv: Sequence[str]) -> str:
     """
     program, *words = argv
     if not _PROGRAM.fullmatch(program):
-        message = f"{program!r} is not a plain absolute path, which Exec*= requires for its program"
-        raise ValueError(message)
+        raise ValueError(f"{program!r} is not a plain absolute path, which Exec*= requires for its program")
     line = " ".join([program, *map(systemd_argument, words)])
     size = len(line.encode())
     if size > _UNIT_LINE_BYTES:
-        message = f"{size} bytes; a line of a systemd unit has at most {_UNIT_LINE_BYTES}"
-        raise ValueError(message)
+        raise ValueError(f"{size} bytes; a line of a systemd unit has at most {_UNIT_LINE_BYTES}")
     return line
 
 
@@ -160,11 +158,9 @@ def sysctl_line(key: str, value: str) -> str:
     quotes and no comments after a value: `a # b` would be the value.
     """
     if not (_SYSCTL_DOTTED.fullmatch(key) or _SYSCTL_SLASHED.fullmatch(key)):
-        message = f"{key!r} is not a sysctl key: separate its names by dots only, or by slashes only"
-        raise ValueError(message)
+        raise ValueError(f"{key!r} is not a sysctl key: separate its names by dots only, or by slashes only")
     if not _SYSCTL_VALUE.fullmatch(value):
-        message = f"{value!r} is not a value for {key}: use numbers or words with one space between them"
-        raise ValueError(message)
+        raise ValueError(f"{value!r} is not a value for {key}: use numbers or words with one space between them")
     return f"{key} = {value}"
 
 
@@ -183,16 +179,14 @@ def _systemd_word(text: str) -> str:
 
 def _assignment(name: str, value: str) -> str:
     if not _ENVIRONMENT_NAME.fullmatch(name):
-        message = f"{name!r} is not a valid name of an environment variable"
-        raise ValueError(message)
+        raise ValueError(f"{name!r} is not a valid name of an environment variable")
     return f"{name}={checked(value)}"
 
 
 def _sized(word: str) -> str:
     size = len(word.encode())
     if size > _WORD_BYTES:
-        message = f"{size} bytes; Linux passes at most {_WORD_BYTES} in one argument"
-        raise ValueError(message)
+        raise ValueError(f"{size} bytes; Linux passes at most {_WORD_BYTES} in one argument")
     return word
 
 

@@ -80,8 +80,7 @@ def key(text: str, *, bare: bool = False) -> str:
     if not (plain or (bare and _PATH_KEY.fullmatch(text))):
         text = _quoted(text)
     if len(text) > _KEY_LENGTH:
-        message = f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}"
-        raise ValueError(message)
+        raise ValueError(f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}")
     return text
 
 
@@ -129,14 +128,12 @@ def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one l
         return None if value else "{}"
     if isinstance(value, (list, tuple)):
         return None if value else "[]"
-    message = f"{type(value).__name__} is not plain data"
-    raise TypeError(message)
+    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def _float(value: float) -> str:
     if not math.isfinite(value):
-        message = f"{value} is not a number that JSON or Compose can represent"
-        raise ValueError(message)
+        raise ValueError(f"{value} is not a number that JSON or Compose can represent")
     text = float.__repr__(value)
     # YAML 1.1 reads 1e+16 as text, because a number needs a decimal point there.
     return text if "." in text else text.replace("e", ".0e")

@@ -11,8 +11,8 @@ from sparkiac.model import forms
 from sparkiac.model.build import Build, CatalogBuild
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Finding, Loc, Path
-from sparkiac.resolve.faults import NEEDED, VALUE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
+from sparkiac.resolve.references import NEEDED, VALUE, error
 from sparkiac.source import Source
 
 _KEYS: Final = tuple(Build.model_fields)

@@ -15,7 +15,7 @@ from sparkiac.model import forms
 from sparkiac.model.catalog import Fragment
 from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
-from sparkiac.resolve.faults import NEEDED, UNKNOWN, Fault, entries, error
+from sparkiac.resolve.references import NEEDED, UNKNOWN, Fault, entries, error
 from sparkiac.source.document import Document
 
 

@@ -16,8 +16,8 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.model.monitoring import Alerts, Monitoring, MonitoringContainer
 from sparkiac.report import Finding, Path
 from sparkiac.resolve import required
-from sparkiac.resolve.faults import NEEDED, TWICE, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry
+from sparkiac.resolve.references import NEEDED, TWICE, error
 from sparkiac.resolve.services import DEFAULTS
 from sparkiac.source import Source
 from sparkiac.source.document import Document

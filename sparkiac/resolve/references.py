@@ -1,4 +1,9 @@
-"""Check that every name in the inventory refers to something that exists, before layers are merged."""
+"""Check that every name in the inventory refers to something that exists, before layers are merged.
+
+Names are read from the document, not from the model, so that an invalid file gets these findings as well. A value
+that does not have the form of a name is skipped here; the model reports it. Other checks of the stage share the codes
+and the functions for findings and entries.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,17 @@ from sparkiac.model import forms
 from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
 from sparkiac.report import Finding, Loc, Path, Severity
 from sparkiac.report.hints import nearest
-from sparkiac.resolve.faults import NEEDED, TWICE, UNKNOWN, entries, error, mapping
 from sparkiac.source import Source
 from sparkiac.source.document import Document
 
 Entries = dict[str, dict[str, Any]]
 _NO_RECIPE: Final = ("REF004", "no-recipe")
+VALUE: Final = ("INV002", "value")
+UNKNOWN: Final = ("REF001", "unknown-name")
+TWICE: Final = ("REF002", "name-twice")
+NEEDED: Final = ("REF003", "needed")
+Fault = tuple[tuple[str, str], str, str]
+"""Code with slug, message and hint of a finding."""
 
 
 def check(document: Document, library: Library) -> Iterator[Finding]:
@@ -251,3 +261,20 @@ def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:
     return error(UNKNOWN, f"unknown {what} {name!r}", loc, nearest(name, known))
+
+
+def error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
+    """Return a finding."""
+    return Finding(*code, Severity.ERROR, message, loc, hint)
+
+
+def mapping(data: object, key: str) -> dict[str, Any]:
+    """Return the mapping under a key; empty if there is none."""
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def entries(document: Document, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the named entries under a key of the document, without those that are not mappings."""
+    found = mapping(document.data, kind)
+    return {name: entry if isinstance(entry, dict) else {} for name, entry in found.items()}

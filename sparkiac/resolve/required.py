@@ -11,8 +11,8 @@ from sparkiac import engines
 from sparkiac.engines import Engine
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Finding, Loc, Origin, Path
-from sparkiac.resolve.faults import NEEDED, VALUE, error
 from sparkiac.resolve.leaves import Leaves
+from sparkiac.resolve.references import NEEDED, VALUE, error
 from sparkiac.source import Source
 
 TIMEOUTS: Final = tuple(("timeouts", key) for key in ("ready_s", "stop_s", "restart_delay_s", "drain_s", "answer_s"))

@@ -22,8 +22,8 @@ from sparkiac.model.services import (
 from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve import required, uses
-from sparkiac.resolve.faults import NEEDED, UNKNOWN, error
 from sparkiac.resolve.leaves import Leaves, constant, from_document, of_entry
+from sparkiac.resolve.references import NEEDED, UNKNOWN, error
 from sparkiac.source import Source
 from sparkiac.source.document import Document
 

@@ -10,10 +10,9 @@ from typing import Final
 from sparkiac.catalog.library import RecipeText
 from sparkiac.model import forms
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.lock import Lock
-from sparkiac.model.sources import LockedSource, RecipeSource
+from sparkiac.model.lock import Lock, LockedSource, RecipeSource
 from sparkiac.report import Finding
-from sparkiac.resolve.faults import error, mapping
+from sparkiac.resolve.references import error, mapping
 from sparkiac.source import Source
 from sparkiac.source.document import Document
 

@@ -13,7 +13,7 @@ from sparkiac import catalog
 from sparkiac.model import forms
 from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
-from sparkiac.resolve.faults import TWICE, UNKNOWN, Fault, entries, error, mapping
+from sparkiac.resolve.references import TWICE, UNKNOWN, Fault, entries, error, mapping
 from sparkiac.source.document import Document
 
 AGENT: Final = "hermes-agent"

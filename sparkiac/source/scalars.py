@@ -54,14 +54,12 @@ def resolve(text: str) -> str | int | float | bool | None:
 def _integer(text: str) -> int:
     digits = len(text.lstrip("+-"))
     if digits > _MAX_DIGITS:
-        message = f"a number of {digits} digits; YAML parsers agree on at most {_MAX_DIGITS}"
-        raise Ambiguous(message)
+        raise Ambiguous(f"a number of {digits} digits; YAML parsers agree on at most {_MAX_DIGITS}")
     return int(text)
 
 
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        message = "a number that is too large"
-        raise Ambiguous(message)
+        raise Ambiguous("a number that is too large")
     return value

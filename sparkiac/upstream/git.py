@@ -79,13 +79,11 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         _output(folder, *_ONLY_THESE, *words, fetching=True)
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
         if re.fullmatch(forms.COMMIT, revision) and commit != revision:
-            message = f"{revision} is a tag object; name its commit {commit}"
-            raise ProgramError(message)
+            raise ProgramError(f"{revision} is a tag object; name its commit {commit}")
         below = _listed(folder, _Commit(commit, revision), [f"{path}/"], fetching=True)
         listed = [each for each in below if each[0].endswith(SUFFIX)]
         if len(listed) > MAX_FILES:
-            message = f"{path} has {len(listed)} files; at most {MAX_FILES} are read"
-            raise ProgramError(message)
+            raise ProgramError(f"{path} has {len(listed)} files; at most {MAX_FILES} are read")
         return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
 
 
@@ -105,8 +103,7 @@ def _listed(
         mode, kind, blob = about.split()
         path = raw.decode(errors="surrogateescape")
         if mode == _SYMLINK:
-            message = f"{path} is a symbolic link in {commit.name}; name the file that it points to"
-            raise ProgramError(message)
+            raise ProgramError(f"{path} is a symbolic link in {commit.name}; name the file that it points to")
         if kind == _FILE:
             yield path, blob.decode()
 
@@ -114,8 +111,7 @@ def _listed(
 def _blob(folder: Path, blob: str, fetched: str = "") -> bytes:
     """Return the content of a blob; `fetched` is the path of one from another repository, whose size is limited."""
     if fetched and int(_output(folder, "cat-file", "-s", blob, fetching=True)) > MAX_BYTES:
-        message = f"{fetched} has more than {MAX_BYTES} bytes"
-        raise ProgramError(message)
+        raise ProgramError(f"{fetched} has more than {MAX_BYTES} bytes")
     return _output(folder, "cat-file", "blob", blob, fetching=bool(fetched))
 
 
@@ -129,12 +125,10 @@ def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False,
         )  # fmt: skip
     except FileNotFoundError:
-        message = "git is not installed on this machine, or not in PATH"
-        raise ProgramError(message) from None
+        raise ProgramError("git is not installed on this machine, or not in PATH") from None
     except subprocess.TimeoutExpired:
         command = next(word for word in words if not word.startswith("-") and "=" not in word)
-        message = f"git {command} did not end within {_TIMEOUT_S} s"
-        raise ProgramError(message) from None
+        raise ProgramError(f"git {command} did not end within {_TIMEOUT_S} s") from None
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
         raise ProgramError(_reason(done.stderr.decode(errors="replace")) or default)

@@ -87,8 +87,7 @@ def program(name: str) -> str:
     beside = Path(sys.executable).with_name(name)
     found = shutil.which(name) or (str(beside) if os.access(beside, os.X_OK) else None)
     if found is None:
-        message = f"{name} is not installed on this machine: pip install ansible-core"
-        raise ProgramError(message)
+        raise ProgramError(f"{name} is not installed on this machine: pip install ansible-core")
     return found
 
 
@@ -162,6 +161,5 @@ def _vault(action: str, raw: bytes, password: Path) -> bytes:
     if done.returncode != 0:
         reason = programs.last_line(done.stderr.decode(errors="replace"), f"exit code {done.returncode}")
         hint = f"the first line of {password} must be the password"
-        message = f"{_VAULT} {action} with the password of {password} failed: {reason}; {hint}"
-        raise ProgramError(message)
+        raise ProgramError(f"{_VAULT} {action} with the password of {password} failed: {reason}; {hint}")
     return done.stdout

@@ -92,18 +92,15 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
                 errors="replace", timeout=max(1.0, timeout_s), check=False,
             )  # fmt: skip
         except FileNotFoundError:
-            message = f"{words[0]} is not installed on this machine, or not in PATH"
-            raise ProgramError(message) from None
+            raise ProgramError(f"{words[0]} is not installed on this machine, or not in PATH") from None
         except subprocess.TimeoutExpired:
-            message = f"{words[0]} did not end within {timeout_s:.0f} s"
-            raise ProgramError(message) from None
+            raise ProgramError(f"{words[0]} did not end within {timeout_s:.0f} s") from None
         found = Path(folder, result) if result else None
         if found is not None and found.is_file():
             return found.read_text(encoding="utf-8", errors="replace")
     if done.returncode or found is not None:
         reason = last_line(done.stderr or done.stdout, "no message")
-        message = f"{words[0]} failed with exit code {done.returncode}: {reason}"
-        raise ProgramError(message)
+        raise ProgramError(f"{words[0]} failed with exit code {done.returncode}: {reason}")
     return done.stdout
 
 

@@ -92,8 +92,7 @@ def _events(response: HTTPResponse, began: float, stopped: Event, until_s: float
             raise StoppedError
         *lines, rest = (rest + block).split(b"\n")
         if len(rest) > _MAX_EVENT_BYTES:
-            message = f"an event of more than {_MAX_EVENT_BYTES} bytes"
-            raise ServerError(message)
+            raise ServerError(f"an event of more than {_MAX_EVENT_BYTES} bytes")
         for line in lines:
             if line.startswith(b"data:"):
                 yield Arrival(seconds, line[5:].strip().decode(errors="replace"))
@@ -118,8 +117,7 @@ def _sent(connection: HTTPConnection, request: ServerRequest) -> HTTPResponse:
     connection.request("GET" if body is None else "POST", parts.path or "/", body, headers)
     response = connection.getresponse()
     if response.status != HTTPStatus.OK:
-        message = f"HTTP {response.status}: {_reason(_body(response, request))}"
-        raise ServerError(message)
+        raise ServerError(f"HTTP {response.status}: {_reason(_body(response, request))}")
     return response
 
 
@@ -130,8 +128,7 @@ def _body(response: HTTPResponse, request: ServerRequest) -> bytes:
     while block := response.read1(_BLOCK):
         body += block
         if len(body) > _MAX_BYTES or time.monotonic() > until:
-            message = f"{request.url}: a response of more than {_MAX_BYTES} bytes or {request.timeout_s:g} s"
-            raise ServerError(message)
+            raise ServerError(f"{request.url}: a response of more than {_MAX_BYTES} bytes or {request.timeout_s:g} s")
     return bytes(body)
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from sparkiac import catalog, engines
 from sparkiac.catalog.library import SHIPPED, Library
-from sparkiac.engines import Engine, Member, words
+from sparkiac.engines import Engine, Member, tables
 from sparkiac.memory.sharing import Room
 from sparkiac.memory.values import GIB, Term, Unknown, known_bytes
 from sparkiac.model.catalog import CatalogEntry, UseCase
@@ -228,7 +228,7 @@ def _group(found: Catalogued) -> list[str]:
     if groups is None:
         return []
     options = groups.part(Member(1, ("127.0.0.1",) * found.nodes, groups.executors[0])).options
-    return list(words.written(dict.fromkeys(options, True)))
+    return list(tables.written(dict.fromkeys(options, True)))
 
 
 def snippet(found: Catalogued) -> Data:

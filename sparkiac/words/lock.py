@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sparkiac.lock import LockChange, PinChange, PinComparison, RequiredPin
+from sparkiac.lock.comparison import LockChange, PinChange, PinComparison
+from sparkiac.lock.required import RequiredPin
 from sparkiac.report.characters import escaped_line as shown
 from sparkiac.words.page import Data
 

@@ -21,7 +21,7 @@ from sparkiac.render import labels
 from sparkiac.render.labels import MemoryRow, brief_image, verdict
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped
-from sparkiac.resolve.explain import Explained
+from sparkiac.resolve import Explained
 from sparkiac.words.page import BAD, Blocks, Data, Grid, Line, Row, Table, Verbatim, grid, line, plain, styled, table
 
 _FILLS: Final = {

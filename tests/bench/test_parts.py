@@ -9,8 +9,7 @@ import pytest
 
 from sparkiac.bench import counters, points, tool_calls
 from sparkiac.bench.phases import phases
-from sparkiac.bench.points import Point, Sizes
-from sparkiac.bench.prompts import CALIBRATION, KINDS, Kind, Prompts, length
+from sparkiac.bench.points import CALIBRATION, KINDS, Kind, Point, Prompts, Sizes, length
 
 PAGE = """\
 # TYPE vllm:num_requests_running gauge

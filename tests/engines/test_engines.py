@@ -9,8 +9,7 @@ import pytest
 
 from sparkiac import catalog
 from sparkiac.engines import named, names
-from sparkiac.model.settings import Serving, Settings
-from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
+from sparkiac.model.settings import Dflash, Drafted, Dspark, Mtp, Ngram, Serving, Settings, Suffix
 from tests.conftest import ROOT
 
 DEPLOYED = names()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pytest
 
 from sparkiac.engines import named
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import written
 from sparkiac.rules import eng001_unknown_engine_option, eng002_engine_option_value
 from tests.conftest import ROOT
 from tests.engines.option_lines import Maker

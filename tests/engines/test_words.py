@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines.tables import Option, chosen, known
-from sparkiac.engines.words import variables, written
+from sparkiac.engines.tables import Option, chosen, known, variables, written
 
 KNOWN = {
     "a_b": Option("text"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import pipeline
-from sparkiac.lock import RequiredPin
+from sparkiac.lock.required import RequiredPin
 from sparkiac.model.lock import Lock, LockedImage, LockedModel
 from sparkiac.report import Loc, Mark
 from tests.plan.fleets import ONES, TWOS

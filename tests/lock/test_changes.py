@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sparkiac.lock import FileChanges, LockChange, PinChange, changes, entry
+from sparkiac.lock.comparison import FileChanges, LockChange, PinChange, changes
+from sparkiac.lock.merge import entry
 from sparkiac.words import lock as words
 from tests.lock.pins import IMAGE, MODEL
 from tests.plan.fleets import ONES, TWOS

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sparkiac.lock import only_missing_responses, refused
+from sparkiac.lock.findings import only_missing_responses, refused
 from sparkiac.report import Mark, Severity
 from sparkiac.rules.pages import others
 from sparkiac.upstream import errors

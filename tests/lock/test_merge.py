@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkiac.lock import UnusedPin, entry, merged, requests, unused
+from sparkiac.lock.merge import UnusedPin, entry, merged, requests, unused
 from sparkiac.model.lock import Lock, LockedFile, LockedModel
 from tests.lock.pins import IMAGE, MODEL, THREES, file, image, lock, model
 from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
-    from sparkiac.lock import RequiredPin
+    from sparkiac.lock.required import RequiredPin
     from sparkiac.model.lock import LoadedFormat
 
 FULL = {"digest": ONES, "manifest": TWOS, "config": THREES, "size_bytes": 7}

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac import pipeline
-from sparkiac.lock import patched, whole
-from sparkiac.lock.text import HEADER
+from sparkiac.lock.text import HEADER, patched, whole
 from sparkiac.model.lock import LockedImage, LockedModel
 from tests.plan.fleets import ONES, TWOS
 

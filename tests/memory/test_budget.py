@@ -13,8 +13,8 @@ from sparkiac.memory.budget import ServerMemory, group_bytes, host, requested_by
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import RUNTIME_BYTES, UNIFIED
+from sparkiac.memory.prediction import quantized_at_load, weights
 from sparkiac.memory.values import GIB, Term, Unknown, ceil_div, least_bytes, total_bytes, unknown_of
-from sparkiac.memory.weights import quantized_at_load, weights
 from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, network, told
 

@@ -11,9 +11,9 @@ import pytest
 
 from sparkiac.memory.budget import ServerMemory, group_bytes, host, requested_bytes, server
 from sparkiac.memory.fit import Fit, UtilizationStep, fit, measured, step
+from sparkiac.memory.prediction import weights
 from sparkiac.memory.speed import prefill_seconds, step_tokens
 from sparkiac.memory.values import GIB, Term
-from sparkiac.memory.weights import weights
 from sparkiac.model.facts import Prefill
 from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, told

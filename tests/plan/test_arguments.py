@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.engines import Member, Request
 from sparkiac.engines.records import vllm
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import written
 
 
 def words(options: dict[str, Any], served: tuple[str, ...] = (), **speculative: object) -> tuple[str, ...]:

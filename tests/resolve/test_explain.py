@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.resolve.explain import explain, paths
+from sparkiac.resolve import explain, explained_paths
 from sparkiac.resolve.stacks import history
 from tests.plan.fleets import COMMIT, ONES, PAIR, deployment, resolved, service
 
@@ -78,7 +78,7 @@ def test_services_and_builds_are_explained() -> None:
 
 def test_what_is_not_there_has_no_explanation() -> None:
     assert explain(resolved(LAYERED), "deployments.chat.set.max_model") == ()
-    assert "deployments.chat.set.max_model_len" in paths(resolved(LAYERED))
+    assert "deployments.chat.set.max_model_len" in explained_paths(resolved(LAYERED))
 
 
 @pytest.mark.parametrize("text", [LAYERED, PAIR, service("port: 8765")])

@@ -82,7 +82,7 @@ def test_a_deployment_on_one_host_gets_none_of_them() -> None:
 
 def test_explain_gives_the_reason_and_the_source() -> None:
     text = f"name: pair\ndefaults: {{model_store: /srv/models}}\n{HOSTS % (LINK, RDMA, '')}"
-    [found] = explain.explain(resolved(text), "deployments.big.env.NCCL_NET_PLUGIN")
+    [found] = explain(resolved(text), "deployments.big.env.NCCL_NET_PLUGIN")
     [(value, origin)] = found.values
     assert value == "none"
     assert str(origin) == ("group: a network plugin in the image can make NCCL fall back to TCP (SM121 reference L44)")

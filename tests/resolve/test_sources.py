@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from sparkiac import pipeline
 from sparkiac.catalog.library import RecipeText
-from sparkiac.lock import locked_source, with_sources
-from sparkiac.model.sources import LockedSource, RecipeSource
+from sparkiac.lock.merge import locked_source, with_sources
+from sparkiac.model.lock import LockedSource, RecipeSource
 from sparkiac.resolve import sources
 from tests.plan.fleets import COMMIT, LOCK, deployment
 from tests.resolve.built import as_yaml

@@ -14,7 +14,7 @@ from sparkiac.fix.edits import edited
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
 from sparkiac.report import Edit
-from sparkiac.resolve.explain import explain
+from sparkiac.resolve import explain
 from tests.conftest import ROOT
 from tests.plan.fleets import PAIR, checked, deployment, resolved, service
 from tests.source.reading import FLEET, SHIPPED, findings, only, source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 import yaml
 
-from sparkiac.model import catalog, inventory, lock, monitoring, platform, services, settings
+from sparkiac.model import catalog, inventory, lock, monitoring, services, settings
 from sparkiac.model.base import SECRET_KEYS, Model, SecretRef
 from sparkiac.report import Report
 from sparkiac.source import reader
@@ -149,7 +149,7 @@ def test_a_literal_says_what_to_write_even_where_the_word_is_ambiguous() -> None
 
 
 def test_every_field_that_holds_a_reference_is_known() -> None:
-    modules = (catalog, inventory, lock, monitoring, platform, services, settings)
+    modules = (catalog, inventory, lock, monitoring, services, settings)
     models = {
         found
         for module in modules

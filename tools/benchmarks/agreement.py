@@ -21,7 +21,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.bench import client, points, runner, target
-from sparkiac.bench.prompts import Prompts
+from sparkiac.bench.points import Prompts
 from sparkiac.upstream import streaming
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sparkiac.commands.inputs import FORMAT, INVENTORY, Exit, captures, known, l
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.lock import Key, LockEntry
+    from sparkiac.lock.merge import Key, LockEntry
     from sparkiac.model.lock import Lock
     from sparkiac.pipeline import InputFile, Locked, LockState
     from sparkiac.report import Finding
@@ -118,10 +118,10 @@ def _requested(
     run: _Run, upgraded: frozenset[Key], options: dict[str, Any]
 ) -> tuple[dict[Key, LockEntry], list[Finding]]:
     """Request missing and upgraded pins. Without requests, the network modules are not imported."""
-    from sparkiac import lock as locks
+    from sparkiac.lock import findings, merge
 
     pins, lock = run.state.pins, run.state.lock
-    requests = locks.requests(lock, pins, upgraded=upgraded)
+    requests = merge.requests(lock, pins, upgraded=upgraded)
     if not requests and not options["verify"]:
         return {}, []
     from sparkiac.commands.lock.requests import Signatures, send
@@ -131,19 +131,19 @@ def _requested(
     responses = send(requests, signatures)
     by_key = {pin.key: pin for pin in pins}
     failed = responses.errors.items()
-    return responses.found, [locks.refused(by_key[one], each.code, str(each), each.hint) for one, each in failed]
+    return responses.found, [findings.refused(by_key[one], each.code, str(each), each.hint) for one, each in failed]
 
 
 def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
     """Print all findings and write nothing."""
-    from sparkiac import lock as locks
+    from sparkiac.lock.findings import only_missing_responses
     from sparkiac.report import Report
 
     findings = (*run.state.report.findings, *failed)
     show(Report.of(findings), run.output_format)
     if run.state.plan is None:
         return Exit.BAD_INPUT
-    return Exit.IO if locks.only_missing_responses(findings) else Exit.FINDINGS
+    return Exit.IO if only_missing_responses(findings) else Exit.FINDINGS
 
 
 def _check(run: _Run, *, online: bool) -> int:
@@ -200,19 +200,19 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
 
 def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
     """Return findings for captured interfaces whose image has another digest in the lock."""
-    from sparkiac import lock as locks
+    from sparkiac.lock.findings import outdated
 
     inventory = Path(run.files[0].name)
     if lock is None:
         return []
     captured = {f"interfaces/{name}": each for name, each in captures(inventory).items()}
-    return [*locks.outdated(run.state.pins, lock, captured, inventory=str(inventory))]
+    return [*outdated(run.state.pins, lock, captured, inventory=str(inventory))]
 
 
 def _record(inventory: Path, record: Path) -> int:
     """Pin the image of a local build."""
     from sparkiac import pipeline, write
-    from sparkiac.lock import RecordError
+    from sparkiac.lock.merge import RecordError
 
     (_, lock), plan, _ = planned(inventory)
     target = lock_path(inventory)

@@ -11,9 +11,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import click
 
-from sparkiac import lock as locks
 from sparkiac.commands.inputs import Exit
-from sparkiac.lock import Key, LockEntry, PinComparison, PinRequest, RequestResults, RequiredPin
+from sparkiac.lock import findings
+from sparkiac.lock.comparison import PinComparison, PinFailure, RequestResults, by_name, by_pin, compared
+from sparkiac.lock.merge import Key, LockEntry, PinRequest
+from sparkiac.lock.required import RequiredPin
 from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
 from sparkiac.pipeline import LockState
 from sparkiac.report import Finding
@@ -62,20 +64,20 @@ class Checked(NamedTuple):
             return Exit.STALE
         if not self.failures:
             return Exit.OK
-        return Exit.IO if locks.only_missing_responses(self.failures) else Exit.FINDINGS
+        return Exit.IO if findings.only_missing_responses(self.failures) else Exit.FINDINGS
 
 
 def checked(state: LockState) -> Checked:
     """Request every pin of the lock, and compare the responses with it."""
-    named = _answers(locks.by_name(state.lock, state.pins))
-    pinned = _answers(locks.by_pin(state.lock, state.pins, named))
-    comparison = locks.compared(state.lock, state.pins, named, pinned)
+    named = _answers(by_name(state.lock, state.pins))
+    pinned = _answers(by_pin(state.lock, state.pins, named))
+    comparison = compared(state.lock, state.pins, named, pinned)
     inventory, lock = state.documents or (None, None)
     if inventory is None or lock is None:
         return Checked(comparison, (), ())
-    different = locks.different(comparison.differences, inventory=inventory.name, lock=lock)
+    different = findings.different(comparison.differences, inventory=inventory.name, lock=lock)
     failures = (
-        locks.refused(pin, why.code, f"{pin.kind} {pin.name} was not compared: {why.message}", why.hint)
+        findings.refused(pin, why.code, f"{pin.kind} {pin.name} was not compared: {why.message}", why.hint)
         for pin, why in comparison.failed
     )
     return Checked(comparison, tuple(different), tuple(failures))
@@ -83,10 +85,10 @@ def checked(state: LockState) -> Checked:
 
 def _answers(requests: tuple[PinRequest, ...]) -> RequestResults:
     if not requests:
-        return locks.RequestResults({}, {})
+        return RequestResults({}, {})
     responses = send(requests)
-    failed = {key: locks.PinFailure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
-    return locks.RequestResults(responses.found, failed)
+    failed = {key: PinFailure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
+    return RequestResults(responses.found, failed)
 
 
 def send(requests: tuple[PinRequest, ...], signatures: Signatures | None = None) -> Responses:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.catalog.library import RecipeText
-    from sparkiac.model.sources import LockedSource, RecipeSource
+    from sparkiac.model.lock import LockedSource, RecipeSource
     from sparkiac.pipeline import InputFile
     from sparkiac.report import Finding
     from sparkiac.upstream.git import FetchedFiles
@@ -40,8 +40,8 @@ class FetchedSource(NamedTuple):
 
 def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bool) -> int:
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
-    from sparkiac import lock as locks
     from sparkiac import pipeline
+    from sparkiac.lock.merge import with_sources
     from sparkiac.write import replace
 
     files = read(inventory)
@@ -64,7 +64,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
         return _refuse(faults)
     diff = _print(inventory, files[0].fetched, new)
     locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
-    text = pipeline.lock_text(files[1], locks.with_sources(lock.document if lock else None, locked))
+    text = pipeline.lock_text(files[1], with_sources(lock.document if lock else None, locked))
     left = left_over(files[0])
     changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
     for name in left:
@@ -115,16 +115,15 @@ def _split_by_pin(
 
 def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedSource:
     """Fetch a source: at the pin of the lock if it is still the same source, else at the revision or tag."""
-    from sparkiac import lock as locks
+    from sparkiac.lock.merge import locked_source
     from sparkiac.resolve import sources
 
     same = pinned if pinned and sources.is_of(pinned, source) else None
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
     files, notes = _recipes(name, source, found)
     if not files:
-        message = f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}"
-        raise _Refused(message, Exit.FINDINGS)
-    locked = locks.locked_source(source, found.pin, files)
+        raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
+    locked = locked_source(source, found.pin, files)
     if same and locked != same:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
         converted = source.format != "sparkiac"
@@ -141,8 +140,7 @@ def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> F
     try:
         return git.fetch(source.address, pinned.pin if pinned else source.revision, source.path)
     except ProgramError as error:
-        message = f"source {name}: {source.address}: {error}"
-        raise _Refused(message, Exit.IO) from None
+        raise _Refused(f"source {name}: {source.address}: {error}", Exit.IO) from None
 
 
 def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:

@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
 from sparkiac.engines.records import vllm
-from sparkiac.engines.tables import Option, known
-from sparkiac.engines.words import variables
+from sparkiac.engines.tables import Option, known, variables
 
 DEFAULTS: Final[Mapping[str, Any]] = vllm.DEFAULTS
 """The lowest layer of every such deployment: the server inside is vLLM, with its caches and its port."""

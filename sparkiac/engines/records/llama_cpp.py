@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Request, Start
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import written
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own port was 8080 and is 9931 since August 2026. Metrics are off unless asked for.

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.tables import Option, chosen, known
-from sparkiac.engines.words import variables
+from sparkiac.engines.tables import Option, chosen, known, variables
 
 PORT: Final = 11434
 """Port that it listens on inside the container."""

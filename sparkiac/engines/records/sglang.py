@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Refusal, Request, Start
-from sparkiac.engines.tables import OptionTable
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import OptionTable, written
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own defaults are 127.0.0.1 and 30000. Metrics are off unless asked for.

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Request, Start
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import written
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own host is localhost.

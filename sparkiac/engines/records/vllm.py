@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Groups, Member, Metric, Part, Request, Start
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import written
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from sparkiac.catalog.interfaces import Interface, OptionSpec
+from sparkiac.engines.tables import written
 from sparkiac.engines.vllm_check import names, objects, values, words
 from sparkiac.engines.vllm_check.words import Fault
-from sparkiac.engines.words import written
 
 __all__ = ["Fault", "check", "check_words"]
 

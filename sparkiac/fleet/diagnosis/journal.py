@@ -40,18 +40,15 @@ def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
             target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port
         )
     except FileNotFoundError:
-        message = "ssh is not installed on this machine"
-        raise ProgramError(message) from None
+        raise ProgramError("ssh is not installed on this machine") from None
     except programs.TimedOut:
-        message = f"no response within {_TIMEOUT_S} s"
-        raise ProgramError(message) from None
+        raise ProgramError(f"no response within {_TIMEOUT_S} s") from None
     if done.returncode:
         raise ProgramError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
     journal, _, kernel = done.stdout.partition(_MARK)
     if not journal.strip():
         reason = programs.last_line(done.stderr, f"{unit} has not started since the last boot")
-        message = f"the journal has no lines: {reason}"
-        raise ProgramError(message)
+        raise ProgramError(f"the journal has no lines: {reason}")
     return journal, kernel
 
 

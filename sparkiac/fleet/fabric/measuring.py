@@ -112,8 +112,7 @@ def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float:
 def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float:
     options = [_rdma(end, read) for end in pair]
     if None in options:
-        reason = "a link has no RDMA device with a GID of its address"
-        raise HostFailure(reason)
+        raise HostFailure("a link has no RDMA device with a GID of its address")
     common = f"--report_gbits --duration {_SECONDS} --port {_RDMA_PORT}"
     listen = f"setsid timeout 30 ib_write_bw {options[1]} {common} >/dev/null 2>&1 </dev/null &"
     output = _between(pair, listen, f"sleep 1; exec ib_write_bw {options[0]} {common} {pair.target.address}")
@@ -159,8 +158,7 @@ def _command(end: End, script: str) -> str:
     done = _run(end, ("sh", "-c", script))
     if done.returncode:
         evidence = shown(programs.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
-        reason = f"{end.host.name}: {evidence}"
-        raise HostFailure(reason)
+        raise HostFailure(f"{end.host.name}: {evidence}")
     return done.stdout
 
 

@@ -12,9 +12,8 @@ from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, Storage
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.prometheus import offered, recorded
-from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, stated_bytes
+from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, memory_source, stated_bytes
 from sparkiac.plan.services import http_check
-from sparkiac.plan.settings import memory_source
 from sparkiac.plan.topology import bind_address, locally
 from sparkiac.resolve.monitoring import BASE, KINDS
 

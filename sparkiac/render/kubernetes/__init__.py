@@ -45,8 +45,7 @@ def render(plan: Plan) -> Rendering:
         configured += [each for each in (*own, *probe) if each not in configured]
     if not rendered:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items()) or "it has no container"
-        message = f"nothing of {plan.name} can run on Kubernetes: {reasons}"
-        raise KubernetesError(message)
+        raise KubernetesError(f"nothing of {plan.name} can run on Kubernetes: {reasons}")
     found = notes.notes(plan, rendered, refused)
     kustomization = _kustomization(plan.name, [each.path for each in resources], configured)
     artifacts = (*resources, *configured, kustomization, notes.render(plan, found))
@@ -90,8 +89,7 @@ def _check_names(plan: Plan, units: Iterable[str]) -> None:
     names = {plan.name, *(host.name for host in plan.hosts), *units}
     bad = sorted(name for name in names if name.endswith("-"))
     if bad:
-        message = f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}"
-        raise KubernetesError(message)
+        raise KubernetesError(f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}")
 
 
 def _probe() -> tuple[Artifact, ...]:

@@ -41,8 +41,7 @@ def group(nodes: Sequence[Node], files: tuple[Artifact, ...]) -> dict[str, Any]:
     """Return the LeaderWorkerSet of the nodes of a group, leader first. Raises KubernetesError."""
     name, executor = nodes[0].container.name, nodes[0].container.server.executor
     if executor != _EXECUTOR:
-        message = "only groups on vLLM's own processes (`executor: mp`) are written for Kubernetes"
-        raise KubernetesError(message)
+        raise KubernetesError("only groups on vLLM's own processes (`executor: mp`) are written for Kubernetes")
     leader, *workers = _alike(nodes)
     template = {
         "size": len(nodes),

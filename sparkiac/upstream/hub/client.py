@@ -186,8 +186,7 @@ class HubClient:
 def _file(sibling: RepoSibling) -> HubFile:
     size = sibling.lfs.size if sibling.lfs else sibling.size
     if not isinstance(size, int) or not 0 <= size <= MOST_BYTES:
-        message = f"a file has no size, or more than {MOST_BYTES} bytes"
-        raise ValueError(message)
+        raise ValueError(f"a file has no size, or more than {MOST_BYTES} bytes")
     return HubFile(sibling.rfilename, size, str(sibling.blob_id), sibling.lfs.sha256 if sibling.lfs else None)
 
 

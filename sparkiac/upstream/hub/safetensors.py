@@ -39,8 +39,7 @@ def header_end(start: bytes) -> int:
     """Return the offset of the tensors, from the first 8 bytes of the file. Raises HeaderError."""
     length = int.from_bytes(start[:_LENGTH_BYTES], "little")
     if len(start) < _LENGTH_BYTES or not 2 <= length <= _MAX_HEADER_BYTES:  # noqa: PLR2004  the shortest JSON object
-        message = f"a header of {length} bytes"
-        raise HeaderError(message)
+        raise HeaderError(f"a header of {length} bytes")
     return _LENGTH_BYTES + length
 
 
@@ -51,8 +50,7 @@ def read(start: bytes, *, size_bytes: int) -> Tensors:
         header = json.loads(start[_LENGTH_BYTES:end])
         spans = sorted(_tensor(tensor) for name, tensor in header.items() if name != "__metadata__")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        message = f"an invalid header: {type(error).__name__}"
-        raise HeaderError(message) from None
+        raise HeaderError(f"an invalid header: {type(error).__name__}") from None
     _refuse_gaps(spans, size_bytes - end)
     elements: dict[str, int] = {}
     for _, _, dtype, count in spans:
@@ -66,8 +64,7 @@ def _tensor(tensor: dict[str, Any]) -> tuple[int, int, str, int]:
     bits = _BITS.get(dtype, 0)
     negative = min(tensor["shape"], default=0) < 0
     if not _TYPE.fullmatch(dtype) or negative or (bits and bits * count != 8 * (end - begin)):
-        message = "the shape of a tensor does not match its offsets"
-        raise ValueError(message)
+        raise ValueError("the shape of a tensor does not match its offsets")
     return begin, end, dtype, count
 
 
@@ -75,9 +72,7 @@ def _refuse_gaps(spans: list[tuple[int, int, str, int]], size_bytes: int) -> Non
     offset = 0
     for begin, end, *_ in spans:
         if begin != offset or end < begin:
-            message = f"a gap or an overlap of tensors at byte {offset}"
-            raise HeaderError(message)
+            raise HeaderError(f"a gap or an overlap of tensors at byte {offset}")
         offset = end
     if offset != size_bytes:
-        message = f"the header lists {offset} bytes of tensors, and {size_bytes} bytes follow it"
-        raise HeaderError(message)
+        raise HeaderError(f"the header lists {offset} bytes of tensors, and {size_bytes} bytes follow it")

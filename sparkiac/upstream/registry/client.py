@@ -84,8 +84,7 @@ class RegistryClient:
             return None
         media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type not in INDEXES | MANIFESTS:
-            message = f"{reference}: {response.host}: {_wrong_type(media_type)}"
-            raise UpstreamError(errors.REGISTRY_INVALID, message)
+            raise UpstreamError(errors.REGISTRY_INVALID, f"{reference}: {response.host}: {_wrong_type(media_type)}")
         return ManifestContent(response.body, _digest(reference, response, selector), media_type)
 
     def blob(self, reference: ImageReference, digest: str) -> bytes:

@@ -94,5 +94,4 @@ def read(kind: type[D], body: bytes, *, subject: ImageReference) -> D:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(map(str, first["loc"]))
         fault = f"{path}: {first['type'].replace('_', ' ')}" if path else "not a JSON object"
-    message = f"{subject}: invalid {kind.title} from {subject.registry}: {fault}"
-    raise UpstreamError(errors.REGISTRY_INVALID, message)
+    raise UpstreamError(errors.REGISTRY_INVALID, f"{subject}: invalid {kind.title} from {subject.registry}: {fault}")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import CACHE, CONTAINER, Engine, Metric, Request, Start
-from sparkiac.engines.tables import chosen, known
-from sparkiac.engines.words import written
+from sparkiac.engines.tables import chosen, known, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
