@@ -51,7 +51,7 @@ exec sh -c "$last"
 
 @pytest.fixture
 def root(folder: Path, hosts: Path, cli: Cli) -> Path:
-    """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
+    """Run the test in a folder with a generated fleet of two hosts; return the folder of the hosts' answers."""
     fleet.write(folder)
     assert cli("generate", "lab.yaml").code == 0
     return hosts

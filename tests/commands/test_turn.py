@@ -26,7 +26,7 @@ BACK: Final = """echo '{"outcome": "back", "changed": true, "generation": "a", "
 
 @pytest.fixture
 def root(folder: Path, hosts: Path, cli: Cli) -> Path:
-    """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
+    """Run the test in a folder with a generated fleet of two hosts; return the folder of the hosts' answers."""
     fleet.write(folder)
     (folder / "lab.yaml").write_text(TURNS)
     outcome = cli("generate", "lab.yaml")

@@ -68,11 +68,11 @@ class Inert(abc.ABCMeta):
         return typing.Union[other, cls]  # noqa: UP007
 
     def __iter__(cls) -> typing.Iterator[object]:
-        """Contain nothing."""
+        """Iterate over nothing."""
         return iter(())
 
     def __contains__(cls, _: object) -> bool:
-        """Contain nothing."""
+        """Return false: a stand-in contains nothing."""
         return False
 
     def __bool__(cls) -> bool:
