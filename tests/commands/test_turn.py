@@ -61,7 +61,7 @@ def test_a_turn_that_fails_is_a_finding_with_its_reason(root: Path, cli: Cli) ->
     ("words", "message"),
     [
         (["noon", "--yes"], "unknown turn 'noon'; "),
-        (["night"], "without a terminal, confirmation cannot be asked for: add --yes; -- --check only shows"),
+        (["night"], "a confirmation needs a terminal: add --yes; -- --check only shows"),
         (["night", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )
