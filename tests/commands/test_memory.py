@@ -80,7 +80,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 def set_total(text: str, said: str) -> str:
     """Put the memory that the log states into the inventory, as the command says."""
-    total = re.search(r"below hosts\.spark-01:\n  (memory: .*)\n", said)
+    total = re.search(r"under hosts\.spark-01:\n  (memory: .*)\n", said)
     return text.replace("address: 192.168.1.11", f"address: 192.168.1.11, {total[1]}") if total else text
 
 
