@@ -357,7 +357,7 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
     (folder / "start.log").write_text(log.replace("'gpu_memory_utilization': 0.5", options) + SUMMARY)
     said = cli("memory", "lab.yaml", "big", "--from-log", "start.log").out
     assert "Recorded in measurements/big-" in said
-    assert "below hosts.spark-02:" in said
+    assert "under hosts.spark-02:" in said
 
 
 @pytest.mark.parametrize(
