@@ -50,7 +50,7 @@ class HostileAnswer(NamedTuple):
     """What is there instead; None if its key is left out."""
 
     def __str__(self) -> str:
-        """Say what is hostile."""
+        """Return what is hostile."""
         what = "nothing" if self.raw is None else self.raw[:20].encode("ascii", "backslashreplace").decode()
         return f"{what} for {'.'.join(map(str, self.path)) or 'all'}"
 

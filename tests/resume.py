@@ -30,7 +30,7 @@ class Resume:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - of xdist, which has no types
-        """Tell a worker what passed."""
+        """Send a worker the list of passed tests."""
         node.workerinput["passed"] = sorted(self.passed)
 
     @pytest.hookimpl(trylast=True)

@@ -23,7 +23,7 @@ def test_bad_form_gives_findings_and_no_plan() -> None:
     assert outcome.plan is None
 
 
-def test_faults_of_the_inventory_and_of_its_lock_are_told_at_once() -> None:
+def test_faults_of_the_inventory_and_of_its_lock_are_reported_at_once() -> None:
     outcome = checked(deployment("portt: 1"), locked=LOCK.replace("version: 1", "version: 2"))
     assert [(finding.code, finding.loc and finding.loc.file) for finding in outcome.report.findings] == [
         ("INV002", "lab.lock.yaml"),

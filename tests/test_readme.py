@@ -46,7 +46,7 @@ SHOWN: Final = {
         "A model's unit is ready when the model has answered a request, not when its container runs. A server that "
         "hangs is restarted in a new container."
     ): (
-        "tests/host/test_probe.py::test_it_serves_and_is_asked_for_an_answer_once",
+        "tests/host/test_probe.py::test_it_serves_and_gets_one_test_request",
         "tests/host/test_supervise.py::test_ready_when_healthy_and_once",
         "tests/e2e/test_apply.py::test_hung_servers_are_replaced",
     ),
@@ -64,7 +64,7 @@ SHOWN: Final = {
     ): (
         "tests/source/test_literals.py::test_a_literal_is_shown_nowhere",
         "tests/render/test_compose.py::test_a_key_is_a_file_of_systemds_credentials",
-        "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
+        "tests/e2e/test_services.py::test_no_file_argument_or_unit_contains_a_key",
     ),
     (
         "`sparkiac secrets new` generates missing secrets in a file that Git ignores, mode 0600 or encrypted, and "
@@ -135,7 +135,7 @@ SHOWN: Final = {
         "The memory of each host is added up before anything starts. Unknown amounts are listed and never counted "
         "as zero."
     ): (
-        "tests/memory/test_budget.py::test_everything_on_a_host_adds_up",
+        "tests/memory/test_budget.py::test_the_memory_of_everything_on_a_host_is_summed",
         "tests/memory/test_budget.py::test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left",
         "tests/plan/test_memory_use.py::test_what_nobody_knows_is_never_nothing",
     ),

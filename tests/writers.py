@@ -33,7 +33,7 @@ _COMMENT: Final = re.compile(r"^#.*\n", re.MULTILINE)
 
 
 def fields() -> Iterator[tuple[str, Place]]:
-    """Give the keys of a deployment and of a host, as `plan/unwritten.py` names them."""
+    """Return the keys of a deployment and of a host, as `plan/unwritten.py` names them."""
     for place in places(Inventory):
         section, _, key = re.sub(r"<\w+>", "", str(place)).partition(".*.")
         if section in {"deployments", "hosts"} and not key.startswith("per_host") and told(place):

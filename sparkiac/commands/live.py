@@ -20,9 +20,9 @@ from sparkiac.words import status
 from sparkiac.words.page import Blocks, Line, duration, styled
 
 _DRAW_S: Final = 0.25
-"""Least time between two drawings."""
+"""Minimum seconds between two drawings."""
 _OLD_S: Final = 10
-"""A host is asked every 2 s. Its name is shown if its last answer is older than this."""
+"""A host is queried every 2 s. Its name is shown if its last answer is older than this."""
 _PERIOD_S: Final = 10
 """Minimum seconds between two lines, if the output is not a terminal."""
 _PHASES: Final = {
@@ -64,7 +64,7 @@ class LiveView:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the terminal back, and leave the last state on it."""
+        """Restore the terminal, and print the last state."""
         self._live.stop()
         self._console.print(Group(*map(terminal.rendered, self._view())))
 
@@ -113,7 +113,7 @@ class ApplyProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the table on the terminal as it is now."""
+        """Print the final table."""
         if self._live and self._live.is_started:
             self._live.update(self._table(), refresh=True)
             self._live.stop()
@@ -200,7 +200,7 @@ class BenchProgress:
         self._printed = -float(_PERIOD_S)
 
     def __enter__(self) -> Self:
-        """Start to show."""
+        """Start the display."""
         if self._status:
             self._status.start()
         return self

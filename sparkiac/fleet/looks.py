@@ -57,7 +57,7 @@ class HostLook(NamedTuple):
     units: tuple[UnitStep, ...] = ()
     lease: Lease | None = None
     faults: tuple[str, ...] = ()
-    """What is wrong with its servers; a host that differs is not asked."""
+    """What is wrong with its servers; not checked if the host differs."""
 
 
 class FleetLook(NamedTuple):

@@ -13,7 +13,7 @@ from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import shown
 
 THREADS: Final = 64
-"""Hosts that are asked at the same time. Each thread waits for one ssh process."""
+"""Maximum number of hosts queried at the same time. Each thread waits for one ssh process."""
 DEADLINE_S: Final = 20
 """Time from the connection to the end of the output. A host needs about two seconds."""
 _NEVER: Final = 90

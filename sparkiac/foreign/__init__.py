@@ -28,7 +28,7 @@ EXPORTED: Final = ("docker-run", "compose", "eugr", "sparkrun")
 
 
 class Importer(Protocol):
-    """What reads a format."""
+    """The functions of a module that reads a format."""
 
     def recognise(self, text: str, name: str) -> bool:
         """Return whether a text is of this format."""
@@ -38,7 +38,7 @@ class Importer(Protocol):
 
 
 class Exporter(Protocol):
-    """What writes a format."""
+    """The function of a module that writes a format."""
 
     def write(self, nodes: Sequence[HostContainer]) -> Exported:
         """Write a deployment. Raises ExportError."""

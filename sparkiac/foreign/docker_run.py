@@ -20,7 +20,7 @@ _BEGINS: Final = re.compile(
     r"\s*(?:[$#>] )?(?:sudo (?:-\w+ ){0,5})?(?:\S{0,200}/)?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\b"
 )
 _SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
-"""Ends a script of several commands, which must not be run as a whole."""
+"""Last lines of a script of several commands, which must not be run as a whole."""
 
 
 def recognise(text: str, name: str) -> bool:

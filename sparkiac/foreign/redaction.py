@@ -23,9 +23,9 @@ _VALUE: Final = re.compile(r"[^\s'\",;&|)}]{1,4096}")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])(?:#|//)[^\n]*", re.MULTILINE)
 _NEXT_WORD: Final = re.compile(r"[ \t]+[A-Za-z]")
 _BREAKS: Final = re.compile(r"[\s'\",;&|)`\\]")
-"""What ends a value in a text, but not within a word of a command."""
+"""Characters that end a value in a text, but not in a word of a command."""
 _RANDOM: Final = 16
-"""Length from which letters mixed with digits are not a word."""
+"""Minimum length of letters mixed with digits that counts as random."""
 _LONGEST: Final = 120
 
 

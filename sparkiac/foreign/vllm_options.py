@@ -20,7 +20,7 @@ from sparkiac.foreign.launch import CommandLine, Note, OptionValue, corrected, l
 from sparkiac.model import forms
 
 _MAX_CORRECTIONS: Final = 30
-"""Number of corrections after which the rest of a line is given up."""
+"""Maximum number of corrections; the rest of the line is then lost."""
 _TRUE: Final = frozenset({"true", "1", "yes"})
 
 
@@ -165,7 +165,7 @@ class _VllmReader:
         return lines[min(self.taken[full], len(lines)) - 1] if lines else self.pairs[0][1] if self.pairs else 1
 
     def _late_model(self, found: of_vllm.Read) -> None:
-        """Find a model that follows options: the word without which the line has the same meaning."""
+        """Find a model that follows the options: the word whose removal leaves all options unchanged."""
         if self.model is not None:
             return
         plain = [word for word, _ in self.pairs]

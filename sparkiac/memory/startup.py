@@ -45,7 +45,7 @@ UNKNOWN: Final = ...
 _READY: Final = "Application startup complete"
 _ARGUMENTS: Final = re.compile(r"non-default args: (\{.*\})")
 _OBJECT: Final = re.compile(r"<[^<>]*>|\b(?:[A-Z]\w+\([^()]*\)|torch\.\w+|null|true|false)")
-"""What Python prints for a value that is no literal: a name of an enumeration, an object; or JSON of an object."""
+"""Python's text of a value that is not a literal: an enumeration member, an object, or an object as JSON."""
 _CONFIG: Final = re.compile(r"Initializing a V1 LLM engine \(v([^)\s]+)\) with config: (.*)")
 _FIELD: Final = re.compile(r"\b(model|revision|device_config)=(?!None)'?([^\s,()']+)")
 _DRAFTS: Final = re.compile(r"speculative_config=(?:None|\w+\(method='(\w+)', model=[^,]*, num_spec_tokens=(\d+))")

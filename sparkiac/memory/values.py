@@ -45,7 +45,7 @@ class Term(NamedTuple):
 
 
 def quantity(size_bytes: int | None, name: str) -> Quantity:
-    """Return a size; None is unknown under this name."""
+    """Return a size; None becomes `Unknown` with this name."""
     return Unknown((name,)) if size_bytes is None else size_bytes
 
 

@@ -1,4 +1,4 @@
-"""What a container may use of its host: one record for each setting, in all the forms that sparkiac reads and writes.
+"""What a container can use on its host: one record for each setting, in all the forms that sparkiac reads and writes.
 
 Compose files, `docker run`, recipes of other tools, importers and the diff loop over these records.
 `catalog/unwritten.yaml` says which targets do not get a key, and why.
@@ -33,7 +33,7 @@ _SAME: Final = "every container has the same limit"
 
 
 class Confinement(NamedTuple):
-    """What a container may use of its host."""
+    """What a container can use on its host."""
 
     read_only: bool
     """Whether the root file system is read-only."""
@@ -77,7 +77,7 @@ class ContainerOption(NamedTuple):
     inspected: str = ""
     """Key under HostConfig of `docker inspect`."""
     fixed: str = ""
-    """What an importer says if it cannot use a value of this setting."""
+    """Note of an importer on a value that it cannot use."""
     argument: Callable[[Confinement], Tree] | None = None
     """Value of the option, if it is not that of the compose file."""
     local: bool = False
@@ -177,7 +177,7 @@ ACCESS: Final = (
         pod=_pod_gpu,
     ),
 )
-"""What the container shares with the host, and gets of it."""
+"""What the container shares with the host, and the devices it gets."""
 LIMITS: Final = (
     ContainerOption("user", "user", lambda it: it.user, pod=_pod_user),
     ContainerOption(
@@ -204,7 +204,7 @@ def compose(settings: Sequence[ContainerOption], found: Confinement, *, exported
 
 
 def pod(found: Confinement) -> dict[str, Any]:
-    """Return the keys of a container of a pod: what it must not do comes before what it gets."""
+    """Return the keys of a container of a pod: restrictions first, then access."""
     tree: dict[str, Any] = {}
     for each in reversed(SETTINGS):
         for (*above, key), value in (each.pod(found) if each.pod else {}).items():

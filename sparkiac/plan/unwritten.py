@@ -1,4 +1,4 @@
-"""What other tools and Kubernetes do not get of an inventory, from `catalog/unwritten.yaml`."""
+"""Keys of an inventory that exports and Kubernetes leave out, from `catalog/unwritten.yaml`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people and programs read of plans, hosts and records: pages without a terminal, Markdown, and plain data."""
+"""Plans, hosts, records and findings as pages, Markdown and plain data; a page does not depend on the terminal."""

@@ -11,7 +11,7 @@ from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, line, na
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
 _COLUMNS: Final = 29
-"""Columns of generation, files and the space between the columns."""
+"""Width of the columns generation and files with the space between the columns."""
 _GAP: Final = "  "
 _UNIT: Final = "sparkiac-"
 _STYLES: Final = {"restart": "yellow", "start": "green", "stop": "red", "remove": "red"}

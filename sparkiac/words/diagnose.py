@@ -116,7 +116,7 @@ def _symptom(seen: Occurrence, starts: Mapping[str, int]) -> Blocks:
     yield f"  see: {rule}sparkiac rules explain {symptom.code}"
     yield styled(f"  source: {'; '.join(dict.fromkeys(titles(each) for each in symptom.sources))}", "dim")
     for found in seen.consequences:
-        yield f"  comes with it: {found.symptom.code} {found.symptom.slug}, {_place(found.lines[0])}"
+        yield f"  also caused by it: {found.symptom.code} {found.symptom.slug}, {_place(found.lines[0])}"
 
 
 def _unknown(error: EngineError) -> Blocks:

@@ -21,18 +21,18 @@ _ACTIONS: Final = ("start", "restart", "stop")
 _UNIT: Final = "sparkiac-"
 _SAME: Final = "No difference: an apply changes no host."
 _HOST_KEYS: Final = ("host", "differs", "now", "new", "files", "sysctls", "secrets", "units")
-"""What a comparison knows of a host."""
+"""Keys of a host in a comparison."""
 
 
 class PlacedUnit(NamedTuple):
-    """A deployment or service that comes, goes or moves."""
+    """A deployment or service that is added, removed or moved."""
 
     kind: str
     name: str
     before: tuple[str, ...]
     """Hosts that it ran on; empty if it is new."""
     after: tuple[str, ...]
-    """Hosts that it will run on; empty if it goes."""
+    """Hosts that it will run on; empty if it is removed."""
 
 
 class MemorySize(NamedTuple):
@@ -79,7 +79,7 @@ class FleetDiff(NamedTuple):
     dropped: tuple[str, ...]
     """Hosts that are in the new inventory neither as hosts nor as retired hosts."""
     retired: tuple[str, ...]
-    """Hosts that an apply will clean, and that were not to be cleaned before."""
+    """Hosts that an apply will clean, and that were not marked for this before."""
     addresses: tuple[ValueChange, ...]
     memory: tuple[MemoryChange, ...]
     values: tuple[ValueChange, ...]

@@ -31,7 +31,7 @@ _HEAD: Final = ("tag", "vLLM", "CUDA", "driver", "to know")
 _STYLES: Final = {
     "vllm-serve": "starts `vllm serve`",
     "pass-through": "runs the given command",
-    "environment": "makes its command from variables",
+    "environment": "builds its command from variables",
     "unknown": "entrypoint unknown",
 }
 _OF_TAG: Final = (
@@ -160,8 +160,8 @@ def page(family: Data) -> Blocks:
     yield grid((name, text) for name, text in lines if text)
     for tag in family["tags"]:
         yield from _tag(tag)
-    yield from section("Other tags, by how they begin", _versions(family["series"]))
-    yield from section("Tags of a commit, by its first digits", _versions(family["commits"]))
+    yield from section("Other tags, by prefix", _versions(family["series"]))
+    yield from section("Tags of commits, by their first digits", _versions(family["commits"]))
     yield from built(family["build"])
     yield from section("Notes", bullets(family["notes"]))
     yield from section("Recipes that run it", bullets(family["recipes"]))

@@ -64,7 +64,7 @@ class Grid(NamedTuple):
 
     rows: tuple[Row, ...]
     widths: tuple[int, ...] = ()
-    """Least widths of the first columns, which are then not wrapped."""
+    """Minimum widths of the first columns, which are then not wrapped."""
     right: int | None = None
     """Column that is aligned right."""
     gap: int = 2

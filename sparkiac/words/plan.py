@@ -236,7 +236,7 @@ def log_data(found: StartupComparison | None, target: Path) -> Data:
 
 
 def log_page(found: StartupComparison | None, target: Path, subject: StartSubject) -> Blocks:
-    """Return the comparison, the path of the record, and the facts that it must contain before it is used."""
+    """Return the comparison, the path of the record, and the facts that the record still needs."""
     if found is not None:
         yield from compared(found)
     yield f"Recorded in {target}."
@@ -244,7 +244,7 @@ def log_page(found: StartupComparison | None, target: Path, subject: StartSubjec
     if missing:
         yield styled(f"The plan does not use it: the lock has no {' and no '.join(missing)}.", "yellow")
     if found is not None and found.total_bytes is not None:
-        yield f"Into the inventory, below hosts.{found.host}:"
+        yield f"Add to the inventory, under hosts.{found.host}:"
         yield Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
 
 

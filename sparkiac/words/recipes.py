@@ -46,7 +46,7 @@ def all_entries(recipes: Iterable[Data], fragments: Iterable[Data], aside: Itera
 
 
 def found(hits: Iterable[Data], others: Sequence[Data], width: int) -> Blocks:
-    """Return the entries that were found, with their memory if they were to fit beside others."""
+    """Return the entries found, with their memory if --fits-beside was given."""
     return _beside(hits, others, width) if others else listed(hits, width)
 
 

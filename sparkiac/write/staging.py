@@ -118,7 +118,7 @@ class TargetPaths(NamedTuple):
 
 
 def swap(paths: TargetPaths) -> None:
-    """Make `new` the target. The former tree is then at `new`, or at `old` after two renames.
+    """Replace the target by `new`. The former tree is then at `new`, or at `old` after two renames.
 
     Raises `OSError`. `lock.hold` cleans up after both outcomes.
     """

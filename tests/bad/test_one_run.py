@@ -97,7 +97,7 @@ def test_errors_behind_two_stages_are_found() -> None:
     assert ("REF003", "service bare has a health but no port") in found
 
 
-def test_pins_are_not_asked_for_before_the_faults_are_mended() -> None:
+def test_missing_pins_are_not_reported_before_other_errors_are_fixed() -> None:
     findings = checked(FLEET.replace("port: 8001", "port: none"), locked=None).report.findings
     assert {each.code for each in findings} == {"INV002", "MEM001", "NET007"}
 

@@ -98,7 +98,7 @@ def test_the_table_of_llama_benchy() -> None:
     }  # fmt: skip
 
 
-def test_tables_of_two_latency_modes_are_told_apart() -> None:
+def test_tables_of_two_latency_modes_are_distinguished() -> None:
     other = foreign.read(BENCHY.replace("latency mode: api", "latency mode: generation"))
     assert comparison.compare(foreign.read(BENCHY), other).differences == (
         "tool: llama-benchy 0.3.7, latency mode api → llama-benchy 0.3.7, latency mode generation",

@@ -55,7 +55,7 @@ def test_v22g_tokens_of_a_step() -> None:
     assert step_tokens(3, 0.8) == pytest.approx(2.952)
 
 
-def test_two_tokens_say_little() -> None:
+def test_speeds_from_two_tokens_are_noisy() -> None:
     """The blog calls this row noisy: 2 tokens in 0.11 s."""
     assert client.prefill_speed(58, 0.42) == pytest.approx(140, rel=0.02)
     assert published.effective_speed(2, 0.42, 0.53) == pytest.approx(23, rel=0.25)

@@ -73,7 +73,7 @@ def test_a_comparison_with_and_without_drafts_names_the_drafts_and_finds_their_g
     assert found.differences == ("method: unset → mtp", "num_speculative_tokens: unset → 2")
 
 
-def test_two_equal_runs_are_not_told_apart_in_19_of_20_comparisons() -> None:
+def test_two_equal_runs_are_not_distinguished_in_19_of_20_comparisons() -> None:
     verdicts = [comparison.compare(record(seed), record(1000 + seed)).verdict for seed in SEEDS]
     assert verdicts.count(comparison.CANNOT_TELL) >= 19
 
@@ -103,7 +103,7 @@ def test_a_difference_below_2_percent_does_not_count_however_sure_it_is() -> Non
     assert row.verdict == comparison.CANNOT_TELL
 
 
-def test_too_few_rounds_tell_nothing() -> None:
+def test_too_few_rounds_give_no_verdict() -> None:
     found = comparison.compare(record(1, rounds=3), record(2, rounds=3, slower=1.0))
     assert found.verdict == comparison.CANNOT_TELL
     assert {row.p for row in found.rows} == {None}

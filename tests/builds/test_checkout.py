@@ -235,7 +235,7 @@ def test_nothing_is_written_into_the_generated_tree(toy: Toy, bench: Bench, plac
     assert bench.asked() == []
 
 
-def test_a_record_that_cannot_be_written_is_told_before_the_build(toy: Toy, bench: Bench) -> None:
+def test_a_record_that_cannot_be_written_is_reported_before_the_build(toy: Toy, bench: Bench) -> None:
     bench.render(source(toy))
     done = bench.run(str(bench.folder / "missing/record.json"))
     assert (done.code, done.err) == (1, f"build: the directory {bench.folder / 'missing'} does not exist\n")

@@ -90,7 +90,7 @@ def test_a_mod_that_is_not_there(toy: Toy, bench: Bench) -> None:
     assert f"cannot fetch the commit {'1' * 40}" in bench.refused(source(toy, f"mods: [{gone}]"))
 
 
-def test_an_import_that_works_is_tried_in_the_finished_image(toy: Toy, bench: Bench) -> None:
+def test_the_check_runs_in_the_built_image(toy: Toy, bench: Bench) -> None:
     """A package that has the name, as nvidia-cutlass-dsl 4.5.0 has."""
     package = bench.folder / "stub/site/cutlass/cute/arch"
     package.mkdir(parents=True)

@@ -87,7 +87,7 @@ def test_a_branch_has_a_name_that_is_one_for_git(ref: str) -> None:
     assert [fault[:12] for fault in faults(*GIVEN, f"fetch: '{ref}'")] == ["INV002 12:12"]
 
 
-def test_a_program_is_told_the_name_of_its_image() -> None:
+def test_a_build_program_gets_the_name_of_its_image() -> None:
     message = "builds.engine.program: one argument must contain {image}, for the name of the built image"
     assert faults(*GIVEN, "program: [make.sh, --rebuild-vllm]") == [f"INV002 12:14 {message}"]
     assert faults(*GIVEN, "program: ['{image}']") == [f"INV002 12:14 {message}"]

@@ -63,7 +63,7 @@ def test_an_image_that_nobody_built_is_not_pinned() -> None:
         "check: import a",
     ],
 )
-def test_whatever_goes_into_an_image_makes_the_recorded_one_stale(change: str) -> None:
+def test_every_input_of_a_build_makes_the_recorded_image_stale(change: str) -> None:
     before, after = fleet(*SOURCE), fleet(*SOURCE, change)
     outcome = checked(after, locked=recorded(before))
     assert said(outcome.report.findings) == ["IMG100 4:33 asr runs engine, built from a former version of its build"]
@@ -82,7 +82,7 @@ def test_another_digest_of_the_base_is_another_build_and_another_mirror_is_not()
     assert build.base.pull == f"mirror.lan/base@{ONES}"
 
 
-def test_words_about_a_build_and_the_order_of_keys_do_not_count() -> None:
+def test_notes_and_key_order_do_not_change_the_hash_of_a_build() -> None:
     one = fleet(*SOURCE, "environment: {A: 1, B: 2}", f"cherry_picks: [{{commit: '{COMMIT}', subject: null}}]")
     other = fleet(f"cherry_picks: [{{commit: '{COMMIT}'}}]", *reversed(SOURCE), "environment: {B: '2', A: '1'}")
     assert spec(one) == spec(other.replace("the tests want it", "another reason"))
@@ -104,7 +104,7 @@ def test_a_built_image_starts_as_its_base_does_until_its_record_says_otherwise()
     assert (after.image.entrypoint, after.image.command) == (("/own",), ("serve",))
 
 
-def test_an_unpinned_base_is_told_where_it_is_written() -> None:
+def test_an_unpinned_base_is_reported_where_it_is_written() -> None:
     outcome = checked(fleet(*SOURCE), locked="version: 1\nimages: {}\n")
     assert said(outcome.report.findings) == [
         "IMG003 4:33 asr runs engine, which the lock does not pin",
@@ -118,7 +118,7 @@ def test_builds_that_nothing_runs_are_not_looked_at() -> None:
     assert faults(text.replace("    why: the tests want it\n", "")) == []
 
 
-def test_a_build_that_lacks_something_is_told_at_whoever_runs_it() -> None:
+def test_an_incomplete_build_is_reported_at_its_users() -> None:
     text = fleet(install="", base="").replace("    why: the tests want it\n", "    pip: []\n")
     needed = "why and no repository and no commit and no base and no install"
     assert faults(text) == [f"REF003 4:33 asr uses the build engine, which has no {needed}"]
@@ -146,7 +146,7 @@ def _asks(name: str) -> tuple[str, ...]:
     return tuple(found.value.asks.values())
 
 
-def test_the_inventorys_keys_hold_over_the_catalogs() -> None:
+def test_keys_of_the_inventory_override_those_of_the_catalog() -> None:
     """A value replaces one, null takes one away, and the rest stays."""
     text = deployment("image: vllm-ds4-pinned") + f"builds: {{vllm-ds4-pinned: {{{DS4}, check: null, pip: [a==1]}}}}\n"
     [build] = plan(text).builds

@@ -72,7 +72,7 @@ def test_mods_run_in_their_own_directory() -> None:
     ]
 
 
-def test_values_stand_in_no_dockerfile() -> None:
+def test_no_dockerfile_contains_values() -> None:
     """They are arguments of docker: a `$` in them is a dollar sign."""
     lines = dockerfile(fleet(*SOURCE, "environment: {B: 1, A: $HOME}", "arguments: {JOBS: 16}"))
     assert lines[1:6] == ["ARG JOBS", "ARG sparkiac_A", "ENV A=${sparkiac_A}", "ARG sparkiac_B", "ENV B=${sparkiac_B}"]
@@ -92,7 +92,7 @@ def test_words_of_the_installation_stay_words(word: str) -> None:
     assert json.loads(lines[-1].removeprefix("RUN "))[-2:] == ["pip", word]
 
 
-def test_hosts_are_told_which_build_makes_an_image_that_no_registry_has() -> None:
+def test_hosts_get_the_build_of_an_image_that_is_in_no_registry() -> None:
     text = fleet(*SOURCE)
     [build] = plan(text).builds
     lock = f"version: 1\nimages: {{'example.org/base:1': {{digest: '{ONES}'}}}}\n"

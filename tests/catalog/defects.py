@@ -159,7 +159,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     "D28": (Found("MEM003", deployment().replace("example/model", "deepseek-ai/DeepSeek-V4-Flash")),),
     # Spark guide L65, DeepSeek-V4 thread L372, dual-Spark post L83: mount, wipe or switch off the compile cache
     "D29": (
-        Held("tests/plan/test_deployments.py::test_the_caches_name_changes_with_all_that_compiled_code_depends_on"),
+        Held("tests/plan/test_deployments.py::test_the_cache_name_changes_with_everything_compiled_code_depends_on"),
         Held("tests/plan/test_deployments.py::test_the_caches_name_stays_when_only_the_host_side_changes"),
     ),
     # SM121 reference L37, DeepSeek-V4 thread L295: Ray is required, and a group runs without it

@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def takes(real: Any, words: list[str]) -> bool:  # noqa: ANN401
-    """Tell whether the parser takes the words."""
+    """Return whether the parser accepts the words."""
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
             real.parse_args(["a/model", *words])

@@ -45,7 +45,7 @@ def test_a_printed_mistake_is_found(name: str, how: Found) -> None:
 
 
 @pytest.mark.parametrize(("name", "how"), of(Says))
-def test_a_contradiction_is_settled_in_the_recipe_and_told_there(name: str, how: Says) -> None:
+def test_a_contradiction_is_settled_in_the_recipe_and_reported_there(name: str, how: Says) -> None:
     found = catalogued.named(how.entry)
     value: object = found.values if how.key else {}
     for key in how.key:

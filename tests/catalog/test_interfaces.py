@@ -385,7 +385,7 @@ def test_choices_are_those_of_the_release() -> None:
     )
 
 
-def test_deprecated_is_what_vllm_calls_so() -> None:
+def test_options_are_deprecated_if_vllm_says_so() -> None:
     assert known("0.12.0").options["--task"].deprecated
     assert known("0.23.0").options["--calculate-kv-scales"].deprecated
     assert not known("0.23.0").options["--allow-deprecated-quantization"].deprecated

@@ -61,7 +61,7 @@ READERS: Final[dict[str, Any]] = {
 
 
 def expected(option: OptionSpec, word: str | None) -> bool:
-    """Tell whether the interface file lets a word through, or no word."""
+    """Return whether the interface file accepts a word, or no word."""
     if option.kind in {"switch", "pair"} or word is None:
         return option.kind in {"switch", "pair"} and word is None
     if option.optional and word in {"None", ""}:
@@ -96,7 +96,7 @@ def tries(known: Interface) -> list[tuple[OptionSpec, str | None, str]]:
 
 @cache
 def real(version: str) -> dict[str, Any]:
-    """Ask the installed release."""
+    """Parse the words with the installed release."""
     known = interfaces.interface(version)
     assert known is not None
     asked = {"try": [[text] for _, _, text in tries(known)], "objects": list(known.objects)}

@@ -75,7 +75,7 @@ def codes(outcome: pipeline.Outcome) -> list[str]:
 
 
 def release_unknown(plan: Plan) -> bool:
-    """Say whether an image of vLLM names no release: a fact of the image, and not of each entry that uses it."""
+    """Return whether no release is known for a vLLM image, which is a fact about the image and not about the entry."""
     containers = [container for host in plan.hosts for container in host.containers]
     return any(each.server.engine == "vllm" and each.image.vllm is None for each in containers)
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in an empty folder."""
+    """Run the test in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def lab(folder: Path) -> Path:
-    """Stand in a folder with an inventory and its lock."""
+    """Run the test in a folder with an inventory and its lock."""
     (folder / "lab.yaml").write_text(deployment())
     (folder / "lab.lock.yaml").write_text(LOCK)
     return folder
@@ -32,7 +32,7 @@ def lab(folder: Path) -> Path:
 
 @pytest.fixture
 def hosts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Let Ansible run the stand-in playbooks of `fleet`; give the folder of what the hosts answer."""
+    """Let Ansible run the stand-in playbooks of `fleet`; return the folder of the hosts' answers."""
     made = tmp_path_factory.mktemp("hosts")
     fleet.make(made)
     fleet.use(made, monkeypatch)

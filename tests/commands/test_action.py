@@ -75,7 +75,7 @@ def test_it_installs_what_the_lock_pins_and_then_its_own_checkout(tmp_path: Path
 
 @pytest.fixture
 def runner(folder: Path) -> Path:
-    """Stand in a checkout whose runner has installed sparkiac."""
+    """Run the test in a checkout whose runner has installed sparkiac."""
     program = folder / "temp/sparkiac/bin/sparkiac"
     program.parent.mkdir(parents=True)
     program.symlink_to(Path(sys.executable).with_name("sparkiac"))

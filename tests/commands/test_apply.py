@@ -51,7 +51,7 @@ exec sh -c "$last"
 
 @pytest.fixture
 def root(folder: Path, hosts: Path, cli: Cli) -> Path:
-    """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
+    """Run the test in a folder with a generated fleet of two hosts; return the folder of the hosts' answers."""
     fleet.write(folder)
     assert cli("generate", "lab.yaml").code == 0
     return hosts
@@ -154,7 +154,7 @@ def test_exit_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "without a terminal, confirmation cannot be asked for: add --yes"),
+        ([], "a confirmation needs a terminal: add --yes"),
         (["--format", "json"], "--format json cannot ask for confirmation: add --yes or --check"),
         (["--yes", "--", "--step"], "apply cannot use --step: run ansible-playbook with it"),
         (["--yes", "--", "--list-ta"], "apply cannot use --list-tags"),

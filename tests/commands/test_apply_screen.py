@@ -100,7 +100,7 @@ def test_no_is_an_answer(root: Path, tmp_path: Path) -> None:
     assert list(root.rglob("ansible.log")) == []
 
 
-def test_ansible_asks_for_passwords_on_the_terminal(root: Path, tmp_path: Path) -> None:
+def test_ansible_prompts_for_passwords_on_the_terminal(root: Path, tmp_path: Path) -> None:
     """Once for each of its two runs; what is typed is shown nowhere."""
     prompt = ("BECOME password:", f"{WORD}\n")
     code, said = on_terminal(

@@ -49,7 +49,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 @pytest.fixture(autouse=True)
 def fast(folder: Path, cli: Cli, running: list[str | None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Stand in a folder with an inventory, its lock, and a server that generates a token in a millisecond."""
+    """Run the test in a folder with an inventory, its lock, and a server that generates a token in a millisecond."""
     made = tmp_path_factory.mktemp("hosts")
     (made / "applied").write_text("--max-num-batched-tokens=16384")
     with serving(Server(made)) as server:

@@ -72,7 +72,7 @@ def told(outcome: Outcome) -> list[str]:
         (["--profile", "strict", "--ignore", "AAB"], ["AAA001", "AAA002", ALWAYS]),
     ],
 )
-def test_what_is_asked_for_is_shown(cli: Cli, options: list[str], codes: list[str]) -> None:
+def test_only_selected_rules_are_shown(cli: Cli, options: list[str], codes: list[str]) -> None:
     outcome = cli("check", "lab.yaml", *options)
     assert (outcome.code, told(outcome)) == (1, codes)
 
@@ -119,7 +119,7 @@ def test_a_waiver_that_waives_nothing_can_be_ignored(cli: Cli, folder: Path) -> 
     assert "WVR001" not in cli("check", "lab.yaml", "--profile", "minimal").err
 
 
-def test_faults_of_the_file_are_shown_whatever_is_asked_for(cli: Cli, folder: Path) -> None:
+def test_errors_of_the_file_are_shown_with_any_selection(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text("name: no\n")
     outcome = cli("check", "lab.yaml", "--select", "AAB001")
     assert outcome.code == 2

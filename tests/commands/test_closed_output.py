@@ -46,7 +46,7 @@ CASES = [
 
 @pytest.fixture
 def inventories(lab: Path) -> Path:
-    """Stand in a folder with a good inventory and one for each thing that may be wrong."""
+    """Run the test in a folder with a valid inventory and one for each kind of error."""
     (lab / "refused.yaml").write_text(REFUSED)
     (lab / "unlocked.yaml").write_text(deployment())
     (lab / "truncated.yaml").write_text(deployment())

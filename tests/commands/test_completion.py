@@ -97,7 +97,7 @@ def line_of(shell: str) -> str:
     return found[1].replace("\\|", "|")
 
 
-def test_a_tab_completes_and_shows_nothing_else(terminal: tuple[str, Terminal]) -> None:
+def test_tab_prints_only_completions(terminal: tuple[str, Terminal]) -> None:
     shell, typed = terminal
     typed.type(f"{FIRST[shell]}\r" if shell in FIRST else "")
     typed.type(f"{line_of(shell)}; echo ready\r")

@@ -84,7 +84,7 @@ UNKNOWN: Final = (
 
 @pytest.fixture(autouse=True)
 def lab(folder: Path) -> Path:
-    """Stand in a folder with an inventory."""
+    """Run the test in a folder with an inventory."""
     (folder / "lab.yaml").write_text(INVENTORY)
     return folder
 

@@ -255,7 +255,7 @@ def test_a_wrong_number_of_inventories(cli: Cli, put: Callable[..., None], argum
 
 @pytest.fixture
 def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a Git repository whose commit has an inventory with its lock, in a folder."""
+    """Run the test in a Git repository whose commit has an inventory with its lock, in a folder."""
     for name in list(os.environ):
         if name.startswith("GIT_"):
             monkeypatch.delenv(name)

@@ -33,7 +33,7 @@ BANNER = (
 
 @pytest.fixture
 def example(lab: Path) -> Path:
-    """Stand in a folder with an inventory and an example lock."""
+    """Run the test in a folder with an inventory and an example lock."""
     (lab / "lab.lock.yaml").write_text(EXAMPLE)
     return lab
 

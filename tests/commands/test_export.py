@@ -51,7 +51,7 @@ def test_a_deployment_whose_rules_complain_can_leave_all_the_same(lab: Path, cli
     assert cli("export", "lab.yaml", "chat", "--as", "sparkrun").code == 0
 
 
-def test_an_inventory_that_cannot_be_read_is_told_as_everywhere(lab: Path, cli: Cli) -> None:
+def test_an_inventory_that_cannot_be_read_is_reported_as_everywhere(lab: Path, cli: Cli) -> None:
     (lab / "lab.yaml").write_text(deployment("port: no"))
     outcome = cli("export", "lab.yaml", "chat", "--as", "compose")
     assert (outcome.code, outcome.out) == (2, "")

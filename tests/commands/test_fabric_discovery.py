@@ -165,7 +165,7 @@ def frame(mac: str) -> bytes:
 
 
 def without_answers(one: Spark, two: Spark) -> None:
-    """Let nobody answer a ping: the file of systemd-networkd on the first host, and lldpd on the second, have frames.
+    """Let no address answer a ping: systemd-networkd on the first host and lldpd on the second have received frames.
 
     The cable is that of the second port of the first host and the first port of the second one; the file also has the
     frame of a switch, and the start of another frame.

@@ -111,7 +111,7 @@ def test_what_is_left_empty_is_a_placeholder_that_check_counts(cli: Cli) -> None
     assert cli("generate", "lab/inventories/lab.yaml", "--allow-unlocked").code == 1
 
 
-def test_on_a_terminal_open_values_are_asked_for(folder: Path) -> None:
+def test_on_a_terminal_open_values_are_prompted_for(folder: Path) -> None:
     arguments = (*PAIR, "--recipe", FLASH, "--name", "lab", "--model-store", "/srv")
     done = answered(folder, "main", COMMIT, "", arguments=arguments)
     assert done.returncode == 1, done.stderr

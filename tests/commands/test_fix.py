@@ -53,7 +53,7 @@ def _two_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def lab(folder: Path) -> Path:
-    """Stand in a folder with an inventory that can be mended."""
+    """Run the test in a folder with an inventory that can be fixed."""
     path = folder / "lab.yaml"
     path.write_text(TEXT)
     return path
@@ -77,7 +77,7 @@ def said(outcome: Outcome) -> dict[str, object]:
     return data
 
 
-def test_the_file_is_mended_and_the_diff_shown(cli: Cli, lab: Path) -> None:
+def test_the_file_is_fixed_and_the_diff_shown(cli: Cli, lab: Path) -> None:
     outcome = cli("check", "lab.yaml", "--fix")
     assert (outcome.code, outcome.out) == (0, DIFF.format(digest=ONES))
     assert outcome.err == "lab.yaml: fixed ENT001\nlab.yaml: no findings\n"
@@ -105,7 +105,7 @@ def test_json_has_what_is_gone_and_what_is_left(cli: Cli, lab: Path) -> None:
     assert lab.read_text() == MENDED + WARNED
 
 
-def test_json_says_what_could_be_mended(cli: Cli, lab: Path) -> None:
+def test_json_says_what_could_be_fixed(cli: Cli, lab: Path) -> None:
     lab.write_text(TEXT + WARNED)
     data = said(cli("check", "lab.yaml", "--format", "json"))
     found = {each["code"]: each.get("fixable") for each in data["findings"]}  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ def test_nothing_to_mend_writes_nothing(cli: Cli, lab: Path) -> None:
     assert said(cli("check", "lab.yaml", "--fix", "--format", "json"))["fixed"] == []
 
 
-def test_only_what_is_asked_for_is_mended(cli: Cli, lab: Path) -> None:
+def test_only_selected_rules_are_fixed(cli: Cli, lab: Path) -> None:
     waiver = "allow: [{code: NET005, reason: it was needed}]\n"
     lab.write_text(TEXT + waiver)
     assert cli("check", "lab.yaml", "--fix", "--select", "WVR001").code == 0

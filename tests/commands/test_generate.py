@@ -37,7 +37,7 @@ def test_the_tree_goes_to_generated_and_its_name(cli: Cli, lab: Path) -> None:
     assert outcome.out.endswith(f"generated/lab: written: {files} new, 0 changed, 0 removed, 0 as before\n")
 
 
-def test_or_where_one_wants_it(cli: Cli, lab: Path) -> None:
+def test_generate_writes_to_the_output_directory(cli: Cli, lab: Path) -> None:
     outcome = cli("generate", "lab.yaml", "--output", "some/where")
     assert outcome.code == 0
     assert (lab / "some/where/PLAN.md").is_file()

@@ -31,7 +31,7 @@ WARNED = deployment("image: example.org/x@sha256:" + "1" * 64).replace("base/sin
 
 @pytest.fixture
 def changed(folder: Path) -> Path:
-    """Stand in a repository with two inventories, of which one has a lock."""
+    """Run the test in a repository with two inventories, of which one has a lock."""
     (folder / "inventories").mkdir()
     (folder / "inventories/lab.yaml").write_text(deployment())
     (folder / "inventories/lab.lock.yaml").write_text(LOCK)
@@ -69,13 +69,13 @@ def test_the_pattern_takes_inventories_and_their_locks(path: str, *, taken: bool
 
 
 @pytest.mark.usefixtures("changed")
-def test_a_lock_stands_for_its_inventory_and_each_is_checked_once() -> None:
+def test_a_changed_lock_checks_its_inventory_and_each_is_checked_once() -> None:
     given = ["inventories/lab.lock.yaml", "inventories/lab.yaml", "inventories/home.lock.yaml", "inventories/x.yaml"]
     assert hook.inventories(given) == ["inventories/lab.yaml", "inventories/home.yml", "inventories/x.yaml"]
     assert hook.inventories(["inventories/gone.lock.yaml"]) == ["inventories/gone.yaml"]
 
 
-def test_an_images_interface_stands_for_all_inventories_beside_it(
+def test_a_changed_interface_checks_all_inventories_beside_it(
     changed: Path, call: Callable[..., tuple[int, str]]
 ) -> None:
     (changed / "inventories/notes.txt").write_text("")

@@ -171,6 +171,6 @@ def test_families_are_called_like_their_files() -> None:
     assert "ngc-vllm" in names
 
 
-def test_colour_only_on_a_terminal_that_wants_it(folder: Path) -> None:
+def test_colour_only_on_a_terminal_that_supports_it(folder: Path) -> None:
     assert b"\x1b[1m" in printed_on_terminal("images", "list", cwd=folder, env={})
     assert b"\x1b[3" not in printed_on_terminal("images", "list", cwd=folder, env={"NO_COLOR": "1"})

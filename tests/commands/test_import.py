@@ -31,7 +31,7 @@ GEMMA = (
 
 @pytest.fixture
 def one(folder: Path) -> Path:
-    """Stand in a folder with one command line."""
+    """Run the test in a folder with one command line."""
     (folder / "gemma.sh").write_text(GEMMA)
     return folder
 
@@ -105,14 +105,14 @@ def test_a_draft_in_a_file_is_checked_under_its_name(one: Path, cli: Cli) -> Non
     assert cli("import", "gemma.sh", "--host", "spark-01=192.168.1.11").out == (one / "draft.yaml").read_text()
 
 
-def test_what_is_lost_is_told_by_the_exit_code_and_in_the_draft(one: Path, cli: Cli) -> None:
+def test_what_is_lost_is_reported_by_the_exit_code_and_in_the_draft(one: Path, cli: Cli) -> None:
     (one / "lost.sh").write_text(GEMMA.replace("-d ", "-d --cpus 4 "))
     outcome = cli("import", "lost.sh", "--host", "spark-01=192.168.1.11")
     assert outcome.code == 1
     assert "  # lost, line 1: --cpus 4: an inventory has no setting for this\n" in outcome.out
 
 
-def test_an_error_of_check_is_told_by_the_exit_code(one: Path, cli: Cli) -> None:
+def test_an_error_of_check_is_reported_by_the_exit_code(one: Path, cli: Cli) -> None:
     (one / "twice.sh").write_text(GEMMA * 2)
     outcome = cli("import", "twice.sh", "--host", "spark-01=192.168.1.11")
     assert outcome.code == 1
@@ -132,7 +132,7 @@ def test_machines_get_the_report_as_json(one: Path, cli: Cli) -> None:
     assert one
 
 
-def test_a_directory_is_read_in_order_and_what_is_nothing_is_told(one: Path, cli: Cli) -> None:
+def test_a_directory_is_read_in_order_and_skipped_files_are_reported(one: Path, cli: Cli) -> None:
     (one / "x" / "deep").mkdir(parents=True)
     (one / "x" / ".git").mkdir()
     (one / "x" / ".git" / "b.sh").write_text(GEMMA)

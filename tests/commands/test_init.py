@@ -399,7 +399,7 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
 
 
-def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
+def test_on_a_terminal_a_wrong_answer_is_prompted_for_again(folder: Path) -> None:
     """What was answered before it stays."""
     named = ("My Lab", "lab", "spark-01", "spark-01=192.168.1.300", "spark-01=192.168.1.11")
     more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "", "both", "each", "0", "999", GROUP)

@@ -65,7 +65,7 @@ TEXT: Final = deployment("set: {gpu_memory_utilization: 0.5}")
 
 @pytest.fixture(autouse=True)
 def half(folder: Path) -> None:
-    """Stand in a folder with an inventory, its lock and a log."""
+    """Run the test in a folder with an inventory, its lock and a log."""
     (folder / "lab.yaml").write_text(TEXT)
     (folder / "lab.lock.yaml").write_text(LOCK)
     (folder / "start.log").write_text(LOG)
@@ -80,7 +80,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 def set_total(text: str, said: str) -> str:
     """Put the memory that the log states into the inventory, as the command says."""
-    total = re.search(r"below hosts\.spark-01:\n  (memory: .*)\n", said)
+    total = re.search(r"under hosts\.spark-01:\n  (memory: .*)\n", said)
     return text.replace("address: 192.168.1.11", f"address: 192.168.1.11, {total[1]}") if total else text
 
 
@@ -235,7 +235,7 @@ def test_a_log_without_a_line_that_is_understood_says_what_was_looked_for(cli: C
 
 
 @pytest.mark.parametrize("line", LOOKED_FOR)
-def test_every_line_that_is_named_is_understood(line: str) -> None:
+def test_each_named_log_line_is_parsed(line: str) -> None:
     log = line.replace("(…, …", "(0.5, …").replace("device …", "device").replace("…", "7")
     assert startup.read(log) != Startup()
 
@@ -357,7 +357,7 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
     (folder / "start.log").write_text(log.replace("'gpu_memory_utilization': 0.5", options) + SUMMARY)
     said = cli("memory", "lab.yaml", "big", "--from-log", "start.log").out
     assert "Recorded in measurements/big-" in said
-    assert "below hosts.spark-02:" in said
+    assert "under hosts.spark-02:" in said
 
 
 @pytest.mark.parametrize(
@@ -370,13 +370,13 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
         (("gone.yaml", "chat", "--from-log", "start.log"), "gone.yaml does not exist"),
     ],
 )
-def test_wrong_input_is_told(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
+def test_wrong_input_is_reported(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
     outcome = cli("memory", *arguments)
     assert outcome.code == 2
     assert words in " ".join(outcome.err.split())
 
 
-def test_a_bad_inventory_is_told_as_everywhere(cli: Cli, folder: Path) -> None:
+def test_a_bad_inventory_is_reported_as_everywhere(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(deployment("portt: 1"))
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert outcome.code == 2

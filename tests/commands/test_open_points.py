@@ -74,7 +74,7 @@ def test_nothing_is_generated_while_an_open_point_is_left(folder: Path, cli: Cli
         (f"docker run -p 1:8000 -v ~/a.jinja:/a.jinja {NGC} vllm serve org/Name-7B --chat-template /a.jinja", ["url"]),
     ],
 )
-def test_what_a_file_leaves_open_is_told_and_to_be_filled_in(
+def test_values_that_a_file_leaves_open_are_reported_as_placeholders(
     folder: Path, cli: Cli, text: str, left: list[str]
 ) -> None:
     (folder / "x.sh").write_text(text)

@@ -41,7 +41,7 @@ deployments:
 
 @pytest.fixture
 def repository(folder: Path) -> Path:
-    """Stand in a repository with an inventory, its lock and a recipe."""
+    """Run the test in a repository with an inventory, its lock and a recipe."""
     (folder / "inventories").mkdir()
     (folder / "inventories/lab.yaml").write_text(INVENTORY)
     (folder / "inventories/lab.lock.yaml").write_text(LOCK)

@@ -104,7 +104,7 @@ def on_terminal(*arguments: str, cwd: Path, env: Mapping[str, str]) -> bytes:
 @pytest.mark.parametrize(
     ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)]
 )
-def test_colour_only_on_a_terminal_that_wants_it(folder: Path, env: dict[str, str], *, coloured: bool) -> None:
+def test_colour_only_on_a_terminal_that_supports_it(folder: Path, env: dict[str, str], *, coloured: bool) -> None:
     (folder / "lab.yaml").write_text(deployment())
     said = on_terminal("check", "lab.yaml", cwd=folder, env=env)
     assert b"IMG003" in said

@@ -29,7 +29,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("lab")
-def test_check_says_that_there_is_nothing_to_say(cli: Cli) -> None:
+def test_check_reports_that_there_are_no_findings(cli: Cli) -> None:
     outcome = cli("check", "lab.yaml")
     assert (outcome.out, outcome.err) == ("", "lab.yaml: no findings\n")
     assert as_json(cli("check", "lab.yaml", "--format", "json"))["findings"] == []

@@ -192,7 +192,7 @@ def test_a_source_of_another_place_is_fetched_again(cli: Cli, upstream: Upstream
     assert upstream.locked == {}
 
 
-def test_the_recipes_of_a_removed_source_are_told_and_removed(cli: Cli, upstream: Upstream) -> None:
+def test_the_recipes_of_a_removed_source_are_reported_and_removed(cli: Cli, upstream: Upstream) -> None:
     """Not while another inventory of the folder names the source, or is not readable."""
     assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
     notes = upstream.recipe.parent / "notes.txt"

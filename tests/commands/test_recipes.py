@@ -441,7 +441,7 @@ def test_a_fragments_snippet_can_be_pasted(name: str) -> None:
     assert entry["snippet"] is None or set(entry["snippet"]["fragments"]) <= set(catalog.fragment_names())
 
 
-def test_colour_only_on_a_terminal_that_wants_it(folder: Path) -> None:
+def test_colour_only_on_a_terminal_that_supports_it(folder: Path) -> None:
     show = ("recipes", "show", "base/single-spark")
     assert b"\x1b[1m" in printed_on_terminal(*show, cwd=folder, env={})
     for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):

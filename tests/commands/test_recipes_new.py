@@ -40,7 +40,7 @@ docker run --rm --gpus all -p 8001:8000 -v /srv/models:/root/.cache/huggingface 
 
 @pytest.fixture
 def repository(folder: Path) -> Path:
-    """Stand in a repository with an inventory and its lock."""
+    """Run the test in a repository with an inventory and its lock."""
     (folder / "inventories").mkdir()
     (folder / "inventories/lab.yaml").write_text(INVENTORY)
     (folder / "inventories/lab.lock.yaml").write_text(LOCK)

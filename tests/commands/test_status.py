@@ -28,7 +28,7 @@ FIRST, SECOND = "192.168.1.11", "192.168.1.12"
 
 @pytest.fixture
 def fleet(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
-    """Stand in a folder with an inventory of two hosts that are healthy and as generated."""
+    """Run the test in a folder with an inventory of two hosts that are healthy and as generated."""
     (folder / "lab.yaml").write_text(deployment(host=HOSTS))
     (folder / "lab.lock.yaml").write_text(LOCK)
     hosts.generate(folder, spark_01=GENERATION, spark_02=GENERATION)

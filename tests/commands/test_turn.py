@@ -26,7 +26,7 @@ BACK: Final = """echo '{"outcome": "back", "changed": true, "generation": "a", "
 
 @pytest.fixture
 def root(folder: Path, hosts: Path, cli: Cli) -> Path:
-    """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
+    """Run the test in a folder with a generated fleet of two hosts; return the folder of the hosts' answers."""
     fleet.write(folder)
     (folder / "lab.yaml").write_text(TURNS)
     outcome = cli("generate", "lab.yaml")
@@ -61,7 +61,7 @@ def test_a_turn_that_fails_is_a_finding_with_its_reason(root: Path, cli: Cli) ->
     ("words", "message"),
     [
         (["noon", "--yes"], "unknown turn 'noon'; "),
-        (["night"], "without a terminal, confirmation cannot be asked for: add --yes; -- --check only shows"),
+        (["night"], "a confirmation needs a terminal: add --yes; -- --check only shows"),
         (["night", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )

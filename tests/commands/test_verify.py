@@ -57,7 +57,7 @@ def server() -> Iterator[Service]:
 def stub(
     folder: Path, server: Service, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Stand in a folder with an inventory of one deployment, which the server is."""
+    """Run the test in a folder with an inventory whose one deployment is the test server."""
     found = tmp_path_factory.mktemp("stub")
     for name, text in (("ssh", SSH), ("docker", DOCKER), ("sudo", '#!/bin/sh\nshift\nexec "$@"\n')):
         (found / "bin").mkdir(exist_ok=True)

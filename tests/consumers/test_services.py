@@ -97,7 +97,7 @@ def test_without_a_key_it_does_not_start(secrets: dict[str, str], tmp_path: Path
     assert done.stdout == ""
 
 
-def test_no_file_holds_a_key_and_its_configuration_is_yaml() -> None:
+def test_no_file_contains_a_key_and_its_configuration_is_yaml() -> None:
     config = yaml.safe_load((AGENT / "etc/sparkiac/agent/config.yaml").read_text())
     assert config["model"]["api_key"] == "${SPARKIAC_MODEL_KEY}"
     environment = (AGENT / "etc/sparkiac/agent/environment").read_text()

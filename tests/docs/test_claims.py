@@ -99,7 +99,9 @@ COMPARED: Final = {
     "options checked against the vLLM release": (
         "tests/rules/test_engine_options.py::test_the_same_is_an_error_where_it_is",
     ),
-    "memory of everything on a host added up": ("tests/memory/test_budget.py::test_everything_on_a_host_adds_up",),
+    "memory of everything on a host added up": (
+        "tests/memory/test_budget.py::test_the_memory_of_everything_on_a_host_is_summed",
+    ),
     "goes back if a new version does not answer": (
         "tests/host/test_switch.py::test_a_bad_generation_goes_back_as_a_whole",
     ),

@@ -173,7 +173,7 @@ class Lab:
         return list(json.loads(done.stdout)["lines"])
 
     def get(self, host: str, path: str, *, key: str | None = KEY) -> tuple[int, Any]:
-        """Ask a host's model server over the network; give status and parsed body."""
+        """Send a request to a host's model server over the network; return status and parsed body."""
         header = ["-H", f"Authorization: Bearer {key}"] if key else []
         url = f"http://{self.bed.hosts[host].address}:8001{path}"
         done = self.bed.run(["curl", "-s", "-m", "60", "-w", "\n%{http_code}", *header, url], check=False)

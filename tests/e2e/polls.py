@@ -1,4 +1,4 @@
-"""Ask both hosts five times a second whether they serve: `python -m tests.e2e.polls URL…` on the control station."""
+"""Request an answer from both hosts five times a second: `python -m tests.e2e.polls URL…` on the control station."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Polls:
 
 
 def poll(url: str) -> None:
-    """Ask a host for ever; print when it was asked, and whether the answer was good."""
+    """Send requests to a host until killed; print the time of each, and whether the response was good."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while True:
         asked = time.monotonic()

@@ -179,13 +179,13 @@ def test_an_apply_asks_the_servers_although_nothing_differs(lab: Lab) -> None:
 
 
 def behave(bed: Bed, host: str, behaviour: str) -> None:
-    """Tell a host's model server how to behave."""
+    """Set the behaviour of a host's model server."""
     url = f"http://{bed.hosts[host].address}:8001/standin"
     bed.run(["curl", "-sf", "-m", "60", "-d", json.dumps({"behaviour": behaviour}), url])
 
 
 def set_last_answer(bed: Bed, host: str, seconds_ago: float) -> None:
-    """Tell the health check that the last good answer is so old; after 300 s it requests one again."""
+    """Set the age of the last good answer; after 300 s the health check requests another one."""
     change = (
         "import json, pathlib, time\n"
         f"path, answered = pathlib.Path({STATE!r}), time.monotonic() - {seconds_ago}\n"

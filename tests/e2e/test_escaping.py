@@ -157,7 +157,7 @@ def test_systemd_sysctl_sets_what_a_line_says(bed: Bed) -> None:
 
 
 def carries(string: str) -> bool:
-    """Tell whether free text in a unit can be this string: no newline, nothing to strip."""
+    """Return whether a unit can contain this string as free text: no newline, nothing to strip."""
     try:
         systemd_text(string)
     except ValueError:

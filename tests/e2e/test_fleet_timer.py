@@ -69,7 +69,7 @@ def received(lab: Lab) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lab.bed.ssh(WATCHER, "cat /run/received", root=True).stdout.splitlines()]
 
 
-def test_the_timer_runs_the_check_and_says_nothing_while_all_works(lab: Lab) -> None:
+def test_the_timer_runs_the_check_and_sends_nothing_while_all_works(lab: Lab) -> None:
     assert (show(lab, TIMER, "ActiveState"), show(lab, TIMER, "UnitFileState")) == ("active", "enabled")
     wait_for(
         lambda: show(lab, SERVICE, "ExecMainExitTimestampMonotonic") not in {"", "0"}, "the first check", timeout=300

@@ -133,7 +133,7 @@ def messages(lab: Lab) -> Iterator[Callable[[], list[dict[str, Any]]]]:
 
 
 def asked(lab: Lab, query: str) -> list[dict[str, Any]]:
-    """Ask Prometheus, which listens on loopback of its host."""
+    """Query Prometheus, which listens on loopback of its host."""
     url = f"{PROMETHEUS}/api/v1/query?query={quote(query)}"
     ask = f"import urllib.request as r; print(r.urlopen({url!r}).read().decode())"
     done = lab.bed.ssh(ON, shlex.join(["python3", "-c", ask]), check=False)

@@ -109,7 +109,7 @@ class Links(Lab):
         return self.bed.ssh("spark-01", command, root=True, check=False).returncode == 0
 
     def reset(self) -> None:
-        """Give both hosts the links that the bed gives them, and no file of netplan."""
+        """Restore the links that the bed gives both hosts, and remove netplan files."""
         for host, (address, mtu) in BY_HAND.items():
             link = self.link(host)
             self.root(

@@ -111,7 +111,7 @@ def test_the_front_end_reaches_the_model_by_name_and_the_agent_by_its_address(la
     ]
 
 
-def test_keys_stand_in_no_file_no_argument_and_no_unit(lab: Lab) -> None:
+def test_no_file_argument_or_unit_contains_a_key(lab: Lab) -> None:
     for key in (KEY, AGENT_KEY):
         # The brackets keep the command from finding its own pattern.
         begin = f"[{key[0]}]{key[1:17]}"

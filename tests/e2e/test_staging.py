@@ -179,7 +179,7 @@ def test_the_hub_gives_each_file_once_and_the_registry_the_image(staged: Staged)
     assert staged.ssh("spark-02", "docker image inspect --format '{{.RepoDigests}}' " + images[1][0]).strip() == "[]"
 
 
-def test_a_second_run_changes_nothing_and_asks_nobody(staged: Staged) -> None:
+def test_a_second_run_changes_nothing_and_sends_no_request(staged: Staged) -> None:
     """The dry run still lists files and programs of the generation: only a switch installs what is staged."""
     for words, changed in (((), 0), (("--check", "--diff"), 2)):
         recap = staged.apply(*words)
@@ -189,7 +189,7 @@ def test_a_second_run_changes_nothing_and_asks_nobody(staged: Staged) -> None:
     assert staged.asked() == []
 
 
-def test_a_changed_byte_is_found_and_mended_over_the_fabric(staged: Staged) -> None:
+def test_a_changed_byte_is_found_and_fixed_over_the_fabric(staged: Staged) -> None:
     blob = f"{STORE}/hub/models--acme--tiny/blobs/{sha256(SAFETENSORS)}"
     staged.ssh("spark-02", f"printf X | dd of={blob} conv=notrunc bs=1 count=1")
     assert staged.hashes("spark-02")["model-00001.safetensors"] != sha256(SAFETENSORS)

@@ -144,7 +144,7 @@ class Server:
         return self.root(f"docker ps -q --no-trunc --filter name={self.unit}-server")
 
     def answered(self, seconds_ago: float) -> None:
-        """Tell the health check that the last answer is so old; after 300 s it requests another one."""
+        """Set the age of the last answer; after 300 s the health check requests another one."""
         set_last_answer(self.lab.bed, self.host, seconds_ago)
 
     def begin(self) -> None:

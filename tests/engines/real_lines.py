@@ -49,7 +49,7 @@ def registries() -> dict[str, Any]:
 
 
 def fits(kind: Any, value: dict[str, Any]) -> bool:  # noqa: ANN401
-    """Tell whether a class of settings has these keys, and takes what they are given."""
+    """Return whether a settings class has these keys and accepts their values."""
     pydantic = importlib.import_module("pydantic")
     if not value.keys() <= {field.name for field in dataclasses.fields(kind) if field.init}:
         return False
@@ -64,7 +64,7 @@ def fits(kind: Any, value: dict[str, Any]) -> bool:  # noqa: ANN401
 
 
 def verdict(real: Any, words: list[str], known: dict[str, Any], named: dict[str, Any], asked: dict[str, str]) -> str:  # noqa: ANN401
-    """Say whether vLLM takes the words: `takes`, or what refuses them."""
+    """Return `takes` if vLLM accepts the words, otherwise what refuses them."""
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
             parsed = vars(real.parse_args(list(words)))
@@ -81,7 +81,7 @@ def verdict(real: Any, words: list[str], known: dict[str, Any], named: dict[str,
 
 
 def misnamed(parsed: dict[str, Any], known: dict[str, Any], named: dict[str, Any]) -> bool:
-    """Tell whether an option is given a name that no registry has."""
+    """Return whether an option has a name that is in no registry."""
     try:
         known["AttentionConfig"](backend=parsed["attention_backend"])
     except Exception:  # noqa: BLE001  no such backend

@@ -29,7 +29,7 @@ ABSENT = {"torch_npu", "torch_musa", "torch_mlu", "mlx"}
 
 
 def foreign(name: str, _: object) -> bool:
-    """Tell whether a module has a stand-in."""
+    """Return whether a module has a stand-in."""
     root = name.partition(".")[0]
     if root in ABSENT:
         raise ModuleNotFoundError(name=name)

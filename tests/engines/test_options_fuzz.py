@@ -58,7 +58,7 @@ def words(name: str, options: dict[str, Any]) -> list[str]:
 
 
 def verdicts(name: str, release: str, lines: list[list[str]]) -> list[str]:
-    """Ask the real parser about all lines."""
+    """Parse all lines with the real parser."""
     folder = Path(REAL) / name / release
     if name == "llama-cpp":
         return [_of_llama_cpp(folder, line) for line in lines]

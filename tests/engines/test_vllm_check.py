@@ -168,7 +168,7 @@ def test_what_a_fleet_says_again_is_read_once() -> None:
     assert words.read.cache_info().misses == before.misses
 
 
-def test_what_was_read_with_one_interface_is_not_told_of_another_of_the_same_version() -> None:
+def test_results_for_one_interface_are_not_reused_for_another_of_the_same_version() -> None:
     release = known("0.19.0")
     patched = release._replace(
         options=release.options | {"--mine": release.options["--seed"]._replace(name="--mine")},

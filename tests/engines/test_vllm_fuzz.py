@@ -59,7 +59,7 @@ def lines(version: str) -> list[Line]:
 
 @cache
 def verdicts(version: str) -> list[str]:
-    """Ask the installed release about all lines."""
+    """Parse all lines with the installed release."""
     options = known(version).options.values()
     named = {option.name[2:].replace("-", "_"): option.object for option in options if option.object}
     asked = {"lines": [line.words for line in lines(version)], "objects": named}
@@ -72,7 +72,7 @@ def verdicts(version: str) -> list[str]:
 
 
 def refused(words: tuple[str, ...], version: str) -> bool:
-    """Tell whether we say that vLLM ends on these words."""
+    """Return whether sparkiac reports that vLLM exits on these words."""
     return any(fault.kind not in SERVES for fault in check_words(words, known(version)))
 
 

@@ -35,7 +35,7 @@ def test_underscores_stay_where_a_program_wants_them() -> None:
     assert written({"max_len": 1, "a_b": True}, KNOWN, separator="_") == ("--a_b", "--max_len=1")
 
 
-def test_a_value_is_a_word_of_its_own_where_a_program_wants_that() -> None:
+def test_option_and_value_are_separate_words_for_programs_that_require_it() -> None:
     options = {"a_b": "x y", "c": -1, "d": {"k": [1]}, "e": ("p", 2), "f": True}
     expected = ("--a-b", "x y", "--c", "-1", "--d", '{"k":[1]}', "--e", "p", "2", "--f")
     assert written(options, KNOWN, joined=False) == expected

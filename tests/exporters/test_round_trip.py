@@ -30,7 +30,7 @@ _VLLM: Final = [name for name in USABLE if ENTRIES[name].recipe.engine == "vllm"
 
 
 def means(container: Container) -> dict[str, Any]:
-    """Say what a container does, whatever the order of its options."""
+    """Return what a container does, independent of the order of its options."""
     env = {name: value for name, value in container.command.env.items() if name != _NODE_ADDRESS}
     timeouts, server = container.timeouts, container.server
     return {

@@ -31,7 +31,7 @@ CASES: Final = [(key, kind) for key in FIELDS for kind in KINDS if not unwritten
 
 
 def fleets(key: str, place: Place) -> Iterator[dict[str, Any]]:
-    """Give inventories with two values of a key, of the first shape whose files differ with it."""
+    """Return inventories with two values of a key, of the first shape whose files differ."""
     for shape in ("solo", "llama.cpp"):
         both = []
         for value in choices(place.owner, place.steps[-1].key, place.hint)[:2]:

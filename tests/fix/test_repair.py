@@ -38,13 +38,13 @@ def left(done: Repaired) -> list[tuple[str, str]]:
     return [(each.code, each.hint) for each in done.report.findings]
 
 
-def test_every_fix_is_done_and_told() -> None:
+def test_every_fix_is_done_and_reported() -> None:
     done = run("a: 1\nb: 1 # b\nc: 1\n", ("a", 1, "W1", 2), ("b", 1, "E1", REMOVE))
     assert (done.raw, left(done)) == (b"a: 2\nc: 1\n", [])
     assert [each.code for each in done.fixed] == ["E1", "W1"]
 
 
-def test_what_a_fix_brings_to_light_is_mended_as_well() -> None:
+def test_findings_that_appear_after_a_fix_are_fixed_too() -> None:
     done = run("a: 1\n", ("a", 1, "E1", 2), ("a", 2, "W2", 3), ("a", 3, "W3", 4))
     assert (done.raw, left(done)) == (b"a: 4\n", [])
     assert [each.code for each in done.fixed] == ["E1", "W2", "W3"]

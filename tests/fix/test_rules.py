@@ -86,7 +86,7 @@ def test_some_bad_examples_become_the_good_ones(code: str) -> None:
     assert mended(page.bad[0], code).raw.decode() == page.good[0]
 
 
-def test_a_place_in_a_group_of_machines_is_mended_once() -> None:
+def test_an_option_of_a_group_is_fixed_once() -> None:
     text = PAIR + f"    set:\n      {OPTION}: 8\n      max_num_seqs: 2\n"
     done = mended(text, "SPD014")
     assert done.raw.decode() == text.replace(f"      {OPTION}: 8\n", "")
@@ -172,7 +172,7 @@ def test_a_waiver_of_an_unknown_code_may_be_a_slip_and_stays() -> None:
     assert fixed(text).raw == text.encode()
 
 
-def test_only_what_is_shown_is_mended() -> None:
+def test_only_shown_findings_are_fixed() -> None:
     text = deployment(f"set: {{{OPTION}: 8}}") + "    allow: [{code: NET005, reason: one}]\n"
     done = fixed(text, hidden=every_severity(["WVR001"]))
     assert [each.code for each in done.findings] == ["SPD014"]

@@ -197,7 +197,7 @@ def test_a_symptom_in_an_access_log_or_a_debug_level_is_not_an_error() -> None:
     assert not read("(A pid=1) WARNING 07-02 21:58:40 [x.py:1] ValueError: odd, ignored\n").failed
 
 
-def test_errors_after_the_end_was_asked_for_are_its_consequences() -> None:
+def test_errors_after_the_end_was_requested_are_its_consequences() -> None:
     text = (
         "(EngineCore pid=2) INFO 07-02 21:58:40 [core.py:1] [shutdown] EngineCore: trigger received signal=SIGTERM\n"
         "(APIServer pid=1) ERROR 07-02 21:58:40 [x.py:1] asyncio.exceptions.InvalidStateError: late\n"

@@ -54,7 +54,7 @@ def write(path: Path, text: str) -> None:
 
 
 def reason() -> str:
-    """Ask the host and return why there are no facts: here the program prints no facts, but how it runs."""
+    """Query the host and return why there are no facts: here the program prints how it was started instead."""
     found = query.query(SshEndpoint("a", "10.0.0.1", "ada", None))
     assert found.failure is not None
     assert found.failure.reachable
@@ -71,7 +71,7 @@ def test_a_host_with_an_older_version(host: Path) -> None:
     assert reason() == "an older version of sparkiac was applied to this host"
 
 
-def test_it_runs_as_root_if_sudo_asks_for_no_password(host: Path) -> None:
+def test_it_runs_as_root_if_sudo_needs_no_password(host: Path) -> None:
     write(host / "sparkiac/status", PROGRAM)
     first = facts.metric_names()[0]
     assert f"'root {first}" in reason()

@@ -89,11 +89,11 @@ def test_colours_are_taken_back() -> None:
     assert said.count("\x1b[0m") == said.count("\x1b[") / 2
 
 
-def test_a_stream_that_is_not_a_terminal_wants_no_colour() -> None:
+def test_a_stream_that_is_not_a_terminal_gets_no_colour() -> None:
     assert not wants_colour(io.StringIO())
 
 
-def test_a_report_is_sorted_and_says_nothing_twice() -> None:
+def test_a_report_is_sorted_without_duplicates() -> None:
     first = finding("a: 1", column=1, end_column=2)
     second = finding("a: 1", column=4, end_column=5)
     placeless = Finding("INT001", "internal-error", Severity.ERROR, "rule broke")

@@ -114,7 +114,7 @@ class Store:
         return self.folder / "etc"
 
     def want(self, repository: Repository, *, layout: str = "hub", commit: str = "") -> str:
-        """Want a model, and write its manifest; give its commit."""
+        """Require a model, and write its manifest; return its commit."""
         commit = commit or repository.head()
         name = f"{repository.handle.replace('/', '--')}.json"
         contents = sorted(repository.commits[commit].items())

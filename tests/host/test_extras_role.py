@@ -83,14 +83,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
-        """Give the template to everybody."""
+        """Answer every request with the template."""
         self.asked.append(self.path)
         self.send_response(200)
         self.end_headers()
         self.wfile.write(TEMPLATE)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def engine() -> Iterator[str]:
 
 
 def behave(url: str, behaviour: str) -> None:
-    """Tell the stand-in how to answer."""
+    """Set how the stand-in answers."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
     body = json.dumps({"behaviour": behaviour}).encode()
     request = urllib.request.Request(f"{url}/standin", body, headers)  # noqa: S310 - http
@@ -388,6 +388,6 @@ def test_another_file_than_was_generated(timer: Timer, change: dict[str, Any], s
     assert ran.err == f"{timer.folder}/fleet.json: {said}\n"
 
 
-def test_a_missing_file(timer: Timer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_configuration_file_is_an_error(timer: Timer, capsys: pytest.CaptureFixture[str]) -> None:
     assert PROGRAM.main(["--config", str(timer.folder / "none.json")]) == 1
     assert "No such file" in capsys.readouterr().err

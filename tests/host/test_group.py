@@ -280,7 +280,7 @@ def test_a_stranger_that_sends_something_else_is_dropped_and_the_group_forms(fle
 
 
 @pytest.mark.parametrize("text", [b"[" * 60_000, b"[]"])
-def test_a_leader_that_sends_something_else_is_asked_again(fleet: Fleet, text: bytes) -> None:
+def test_a_leader_that_sends_something_else_is_queried_again(fleet: Fleet, text: bytes) -> None:
     with socket.create_server(("127.0.0.1", fleet.port)) as other:
         fleet.start(TWO)
         fleet.turn()

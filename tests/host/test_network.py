@@ -74,7 +74,7 @@ class Host:
         return self.root / path
 
     def has(self, *addresses: str, mtu: int = 1500, name: str = "links", carrier: bool = True) -> None:
-        """Say what `ip` lists for the link; the other interfaces have nothing."""
+        """Set what `ip` lists for the link; it lists nothing for other interfaces."""
         found = [dict(zip(("local", "prefixlen"), each.split("/"), strict=True)) for each in addresses]
         link = {"ifname": LINK, "mtu": mtu, "flags": ["UP", *["LOWER_UP"] * carrier], "addr_info": found}
         others = [{"ifname": each, "mtu": 1500, "flags": ["UP"], "addr_info": []} for each in ("lo", "enP7s7", OTHER)]

@@ -228,7 +228,7 @@ def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
     assert lines[3].hint == f"download it: hf download c/d {where}"
 
 
-def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
+def test_a_store_with_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
     host = machine(**{"srv/models/a/b/config.json": "{}"})
     wanted = {"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}
     lines = preflight.check_host(complete(Expectations, wanted), host)

@@ -91,7 +91,7 @@ def test_a_doubt_says_why(preflight: ModuleType, machine: Make) -> None:
         ("570.86", ("DRV003", "FAIL", "570.86")),
     ],
 )
-def test_an_image_that_wants_a_newer_driver(
+def test_an_image_that_requires_a_newer_driver(
     preflight: ModuleType, check: Check, machine: Make, driver: str, line: tuple[str, str, str]
 ) -> None:
     """(DRV002, DRV003) The series of its forward compatibility warns, and says which line of the log to look for."""

@@ -120,7 +120,7 @@ def test_the_page_cache_is_dropped_before_each_start(preflight: ModuleType, mach
 
 
 @pytest.mark.parametrize(("running", "stuck"), [("", True), ("abc\n", False)])
-def test_memory_that_nothing_holds_wants_a_reboot(
+def test_memory_that_nothing_holds_requires_a_reboot(
     preflight: ModuleType, machine: Make, running: str, *, stuck: bool
 ) -> None:
     """(MEM017) While another container runs, that one may hold it."""
@@ -180,7 +180,7 @@ def test_a_node_of_a_group_does_not_start_with_other_weights(
     assert line.code == "MN008"
 
 
-def test_the_manifest_of_a_newer_commit_says_nothing_about_the_former_one(preflight: ModuleType, machine: Make) -> None:
+def test_the_manifest_of_a_newer_commit_does_not_apply_to_the_former_one(preflight: ModuleType, machine: Make) -> None:
     """The next generation has been staged, or was tried and is not kept."""
     newer = {"etc/sparkiac/models/o--m.json": MANIFEST.replace(COMMIT, "4" * 40)}
     assert f"unknown weights /{PLACE}" in start(preflight, machine(DOCKER, **FILES, **newer), **WEIGHTS)

@@ -27,7 +27,7 @@ KEY = "s3cret"
 CHAT = "/v1/chat/completions"
 
 
-def test_it_serves_and_is_asked_for_an_answer_once(service: Service, watch: Ask) -> None:
+def test_it_serves_and_gets_one_test_request(service: Service, watch: Ask) -> None:
     """Before the first clients come, so that their first answer is not slow."""
     assert watch(service.url, models=["chat", "fast"]) == (0, "")
     assert service.asked == ["GET /health", "GET /v1/models", f"POST {CHAT}"]
@@ -91,7 +91,7 @@ def test_a_hang_has_an_end(
     assert watch(service.url) == (1, f"{path}: no answer within 1 s\n")
 
 
-def test_nobody_listens(watch: Ask) -> None:
+def test_no_server_listens(watch: Ask) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     found = watch(f"http://127.0.0.1:{port}")

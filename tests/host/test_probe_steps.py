@@ -196,7 +196,7 @@ def test_the_length_must_be_the_promised_one(good: Service, check: Check) -> Non
     assert check(good.url, max_model_len=8192)["length"] == ("failed", "max_model_len is 4096 instead of 8192")
 
 
-def test_a_reasoning_that_is_cut_is_asked_for_again(good: Service, check: Check) -> None:
+def test_a_reasoning_that_is_cut_is_requested_again(good: Service, check: Check) -> None:
     def cut(body: dict[str, Any]) -> tuple[int, object]:
         return (
             choice("371", reasoning="So") if body["max_tokens"] > 500 else choice(None, reasoning="So", reason="length")

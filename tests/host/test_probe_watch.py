@@ -252,7 +252,7 @@ def test_a_base_model_continues_a_text(service: Service, watch: Ask, message: st
 @pytest.mark.parametrize(
     "answer", [refusal("The model does not support Chat Completions API"), (404, {"detail": "Not Found"})]
 )
-def test_a_model_for_embeddings_is_asked_for_no_text(service: Service, watch: Ask, answer: tuple[int, object]) -> None:
+def test_an_embedding_model_gets_no_text_request(service: Service, watch: Ask, answer: tuple[int, object]) -> None:
     service.answers[CHAT] = answer
     assert watch(service.url, kind="generate", clients=["tools"])[0] == 1
     service.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [1.0, 1.0]}, {"embedding": [1.0, 1.0]}]})

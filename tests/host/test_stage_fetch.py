@@ -95,7 +95,7 @@ def test_a_snapshot_that_a_user_began_is_completed_and_keeps_what_else_is_in_it(
         assert store.fetch(hub.url).last == {"changed": False}
 
 
-def test_a_second_run_asks_nobody_reads_nothing_and_writes_nothing(store: Store) -> None:
+def test_a_second_run_sends_no_request_reads_nothing_and_writes_nothing(store: Store) -> None:
     store.want(repository := tiny())
     store.want(plain := tiny("acme/plain"), layout="directory")
     with Hub(repository, plain) as hub:
@@ -138,7 +138,7 @@ def test_a_changed_byte_is_found_and_repaired(store: Store) -> None:
             assert store.snapshot(commit) == FILES
 
 
-def test_a_file_that_is_too_short_or_gone_is_told_with_its_size(store: Store) -> None:
+def test_a_file_that_is_too_short_or_gone_is_reported_with_its_size(store: Store) -> None:
     store.want(repository := tiny())
     with Hub(repository) as hub:
         store.fetch(hub.url)

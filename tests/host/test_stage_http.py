@@ -205,7 +205,7 @@ def test_a_gated_model_without_the_right_token_says_what_to_do(store: Store, tok
 
 
 @pytest.mark.parametrize("content", ["", "two words\n", f"{TOKEN}\nX-Evil: 1", "\udcff"])
-def test_a_file_that_holds_no_token_is_refused_and_not_quoted(store: Store, tmp_path: Path, content: str) -> None:
+def test_a_file_that_contains_no_token_is_refused_and_not_quoted(store: Store, tmp_path: Path, content: str) -> None:
     store.want(tiny())
     path = tmp_path / "odd"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
@@ -239,7 +239,7 @@ class Redirecting(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager

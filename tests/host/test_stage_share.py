@@ -103,7 +103,7 @@ def taker(tmp_path: Path) -> Store:
 
 
 def ask(giver: Giver, path: str, **headers: str) -> tuple[int, bytes]:
-    """Ask a sharing host for something."""
+    """Send a request to a host that shares its store."""
     connection = http.client.HTTPConnection(giver.url.removeprefix("http://"), timeout=120)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
@@ -232,7 +232,7 @@ def test_an_image_comes_from_the_peer_once(giver: Giver, token: Path, stub: dict
     assert load(giver, token, stub) == (0, json.dumps({"changed": False}) + "\n")
 
 
-def test_another_image_is_removed_again(giver: Giver, token: Path, stub: dict[str, str], tmp_path: Path) -> None:
+def test_an_unexpected_image_is_removed(giver: Giver, token: Path, stub: dict[str, str], tmp_path: Path) -> None:
     """What was here before stays, even when the archive has it too."""
     (tmp_path / "archive").write_text(f"image {OTHER}\nimage sha256:old\n")
     code, said = load(giver, token, stub)

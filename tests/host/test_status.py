@@ -279,7 +279,7 @@ def test_what_only_root_can_read_is_named(host: Host, service: Service) -> None:
     assert (unit.fault, unit.served, unit.active) == (None, None, "active")
 
 
-def test_a_worker_of_a_group_is_asked_for_its_connection(host: Host, service: Service) -> None:
+def test_the_probe_of_a_worker_checks_its_connection(host: Host, service: Service) -> None:
     install(host, chat(service, url=None, kind="worker", health=None, models=[], store="192.0.2.1:29500"))
     [unit] = read(host, METRIC).units or ()
     assert (unit.asked, unit.fault) == (True, "no connection to the leader's store at 192.0.2.1:29500")

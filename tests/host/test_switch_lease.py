@@ -68,7 +68,7 @@ class Host:
         self.path.write_text(json.dumps({**lease, **older, **changes}))
 
     def switch(self, state: str) -> None:
-        """Say in which state the unit of the switch is."""
+        """Set the state of the unit of the switch."""
         (self.stub / "units.json").write_text(json.dumps({"sparkiac-switch": {"ActiveState": state}}))
 
     def argv(self, run: str) -> list[str]:
@@ -121,7 +121,7 @@ def test_only_the_holder_renews_a_lease(host: Host) -> None:
         host.module.renew(host.machine, "two")
 
 
-def test_a_second_apply_is_refused_and_told_who_holds_the_lease(host: Host) -> None:
+def test_a_second_apply_is_refused_and_names_the_owner_of_the_lease(host: Host) -> None:
     host.take("one")
     host.age(150)
     host.module.renew(host.machine, "one")

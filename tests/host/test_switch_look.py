@@ -66,7 +66,7 @@ class Host:
         path.chmod(mode)
 
     def systemd(self, **properties: str) -> None:
-        """Say in which state unit `a` is."""
+        """Set the state of unit `a`."""
         running = {"ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "InvocationID": "1"}
         (self.stub / "units.json").write_text(json.dumps({"a": {**running, **properties}}))
 

@@ -51,7 +51,7 @@ class Fleet:
             shutil.rmtree(store.folder / "root")
 
     def want(self, repository: Repository, *hosts: str, layout: str = "hub") -> str:
-        """Want a model on hosts."""
+        """Require a model on hosts."""
         (self.folder / "models").mkdir(exist_ok=True)
         for name in hosts:
             commit = self.host(name).want(repository, layout=layout)

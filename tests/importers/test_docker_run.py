@@ -146,7 +146,7 @@ def test_a_path_of_the_host_does_not_become_a_handle(source: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["vllm serve gpt2", "vllm serve --port 8000 gpt2", "vllm serve --model gpt2", "gpt2"])
-def test_a_model_without_a_slash_is_told(words: str) -> None:
+def test_a_model_without_a_slash_is_reported(words: str) -> None:
     found = imported(f"docker run -p 1:8000 vllm/vllm-openai:nightly {words}")
     assert found.whys("lost") == {"model gpt2": "not a model handle and not a path in the container"}
     assert found.entry.data["model"] == placeholders.MODEL
@@ -216,7 +216,7 @@ def test_a_served_name_shows_the_model_of_a_directory_that_is_called_so() -> Non
     assert imported(line.format("x/Other")).entry.data["model"] == placeholders.MODEL
 
 
-def test_a_model_that_no_word_names_is_told() -> None:
+def test_a_model_that_no_word_names_is_reported() -> None:
     found = imported(f"docker run -p 1:8000 -v ~/m:/models {NGC} vllm serve /models/x")
     why = "the file does not name the model: fill in its handle"
     assert found.whys("lost") == {"model /models/x, on the host ~/m/x": why}

@@ -125,7 +125,7 @@ def test_twins_get_numbers() -> None:
     assert [entry.name for entry in found.entries] == ["a" * 40, "a" * 38 + "-2", "a" * 38 + "-3"]
 
 
-def test_notes_of_one_reason_are_told_once() -> None:
+def test_notes_of_one_reason_are_reported_once() -> None:
     notes = [Note("lost", line, f"-x{line}", "why") for line in (3, 1, 2)] + [Note("lost", 4, "-y", "other")]
     first, second = grouped(notes)
     assert (first.place, first.what, first.why) == ("lines 1, 2, 3", "-x3, -x1, -x2", "why")

@@ -60,7 +60,7 @@ def test_a_plain_recipe_becomes_one_launch_without_notes() -> None:
 
 
 @pytest.mark.parametrize("env", ["env:", "env: null", "env: ~", "env: []", "env: {}", ""])
-def test_an_environment_that_says_nothing_is_none(env: str) -> None:
+def test_an_empty_environment_is_none(env: str) -> None:
     found = launch(f"{HEAD}{env}\n{SIMPLE}")
     assert (found.env, found.notes) == ((), ())
 
@@ -78,7 +78,7 @@ def test_json_with_single_braces_is_understood_in_a_recipe_of_version_1() -> Non
     assert notes(found, "corrected") == [(4, "command:")]
 
 
-def test_gib_in_the_place_of_a_share_is_told() -> None:
+def test_gib_in_the_place_of_a_share_is_reported() -> None:
     text = """\
         command: vllm serve a/b --gpu-memory-utilization-gb {gpu_memory_utilization}
         defaults: {gpu_memory_utilization: 108}
@@ -229,13 +229,13 @@ def test_a_placeholder_without_a_default_is_lost() -> None:
     assert notes(found, "lost") == [(6, "{port}")]
 
 
-def test_the_model_of_a_placeholder_is_the_one_beside_it() -> None:
+def test_a_model_placeholder_is_filled_from_the_model_key() -> None:
     found = launch(f"{HEAD}model: a/b\ncommand: vllm serve {{model}}\n")
     assert found.argv == ("vllm", "serve", "a/b")
     assert notes(found, "corrected") == [(5, "{model}")]
 
 
-def test_a_command_that_serves_another_model_is_told() -> None:
+def test_a_command_that_serves_another_model_is_reported() -> None:
     found = launch(f"{HEAD}model: a/b\ncommand: vllm serve /models/b --port 1\n")
     assert (found.model, found.argv[2]) == ("a/b", "/models/b")
     assert notes(found, "corrected") == [(4, "model: a/b")]
@@ -256,7 +256,7 @@ def test_a_server_that_is_not_a_language_model_is_started_as_it_is() -> None:
     )
 
 
-def test_another_version_is_read_and_told() -> None:
+def test_an_unknown_recipe_version_is_read_and_noted() -> None:
     found = launch(f"recipe_version: '7'\nname: x\ncontainer: y\n{SIMPLE}")
     assert notes(found, "lost") == [(1, "recipe_version: 7")]
 
@@ -313,7 +313,7 @@ def test_only_recipes_of_version_1_are_recognised(text: str, known: bool) -> Non
     assert not (known and sparkrun.recognise(text, "x.yaml"))
 
 
-def test_what_runs_around_the_server_is_told() -> None:
+def test_what_runs_around_the_server_is_reported() -> None:
     found = launch(f"{HEAD}command: cd /x; source /y; sleep 3; vllm serve a/b; touch /done\n")
     assert (found.argv, found.prelude) == (("vllm", "serve", "a/b"), ())
     assert notes(found, "lost") == [(4, "cd /x"), (4, "source /y"), (4, "touch /done")]
@@ -329,7 +329,7 @@ def test_a_variable_that_linux_would_not_take_is_lost() -> None:
     assert (found.env, notes(found, "lost")) == ((), [(5, "A")])
 
 
-def test_a_truth_value_that_is_none_is_told() -> None:
+def test_an_invalid_boolean_is_noted() -> None:
     found = launch(f"{HEAD}{SIMPLE}solo_only: perhaps\n")
     assert notes(found, "lost") == [(5, "solo_only: perhaps")]
 

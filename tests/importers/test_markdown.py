@@ -103,7 +103,7 @@ def test_command_lines_outside_of_the_fences_are_read_too() -> None:
     assert (found.entry.launch.line, found.entry.data["model"]) == (5, "a/b")
 
 
-def test_the_line_ends_of_other_shells_are_read() -> None:
+def test_powershell_line_continuations_are_read() -> None:
     found = imported(
         "```powershell\ndocker run -p 8001:8000 `\n  nvcr.io/nvidia/vllm:1 vllm serve a/b\n```\n", "markdown"
     )

@@ -67,13 +67,13 @@ def test_a_level_of_optimization_is_not_a_word_too_many() -> None:
     assert imported(f"{SERVE} vllm serve example/model -O3").whys("lost") == {}
 
 
-def test_an_option_that_is_given_twice_counts_once_and_is_told() -> None:
+def test_an_option_that_is_given_twice_counts_once_and_is_reported() -> None:
     found = imported(f"{SERVE} vllm serve example/model --seed 1 \\\n --seed 2")
     assert found.entry.data["set"]["seed"] == 2
     assert found.whys("corrected")["--seed"] == "overridden in line 2"
 
 
-def test_an_abbreviation_is_told() -> None:
+def test_an_abbreviation_is_reported() -> None:
     found = imported(f"{SERVE} vllm serve example/model --gpu-memory-util 0.5")
     assert found.entry.data["set"]["gpu_memory_utilization"] == 0.5
     assert found.whys("corrected")["--gpu-memory-util"] == "is short for --gpu-memory-utilization"
@@ -95,7 +95,7 @@ def test_speculation_is_typed(words: str) -> None:
     assert data["speculative"] == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 5}
 
 
-def test_a_key_of_speculation_without_a_place_is_lost_and_the_rest_is_kept() -> None:
+def test_an_unsupported_speculation_key_is_lost_and_the_rest_is_kept() -> None:
     found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"qwen3_next_mtp","x":1}}'""")
     assert found.entry.data["speculative"] == {"method": "mtp"}
     assert found.whys("lost") == {"--speculative-config x": "`speculative:` has no setting x for this method"}
@@ -142,7 +142,7 @@ def test_what_a_shell_exports_is_an_environment_variable_and_what_it_installs_a_
     assert data["container"] == {"prelude": (("pip", "install", "x==1"),)}
 
 
-def test_vllm_serve_written_twice_is_told() -> None:
+def test_vllm_serve_written_twice_is_reported() -> None:
     found = imported("docker run -p 8000:8000 vllm/vllm-openai:nightly vllm serve a/b")
     assert found.entry.data["model"] == "a/b"
     assert "the image's entrypoint is already `vllm serve`" in found.whys("corrected")["vllm serve"]

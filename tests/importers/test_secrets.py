@@ -180,7 +180,7 @@ def test_a_refusal_holds_nothing_of_a_value() -> None:
         ),
     ],
 )
-def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, secret: bool) -> None:
+def test_names_of_secrets_are_distinguished_from_names_that_count_tokens(name: str, *, secret: bool) -> None:
     assert redaction.is_secret_name(name) is secret
 
 
@@ -193,7 +193,7 @@ def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, se
         ("-e A='correct-horse", False),
     ],
 )
-def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> None:  # noqa: FBT001  a case
+def test_a_line_is_shown_only_if_it_contains_no_secret(line: str, shown: bool) -> None:  # noqa: FBT001  a case
     text = f"docker run \\\n{line}\nexport DB_PASSWORD=correct-horse\n"
     assert redaction.safe_line(text, 2) == (line if shown else "")
     assert redaction.safe_line(text, 99) == ""

@@ -31,6 +31,6 @@ def test_an_unknown_algorithm_is_lost_with_its_options() -> None:
     assert list(found.whys("lost")) == ["NEWEST, speculative_num_steps"]
 
 
-def test_what_every_server_of_the_engine_is_given_is_told() -> None:
+def test_options_added_for_every_server_of_the_engine_are_noted() -> None:
     assert "--enable-metrics" in imported(LINE).whys("corrected")
     assert "--enable-metrics" not in imported(f"{LINE} --enable-metrics").whys("corrected")

@@ -89,20 +89,20 @@ def test_each_word_knows_its_line() -> None:
     assert command.lines == (3, 3, 4, 6)
 
 
-def test_typographic_quotes_and_dashes_are_mended_and_told() -> None:
+def test_typographic_quotes_and_dashes_are_fixed_and_reported() -> None:
     found = script("run \u2013\u2013x \u201ca b\u201d \u2018c\u2019 \u2014max-len 3 \u2013p 1 \u2013gpus all")
     assert found.commands[0].words == ("run", "--x", "a b", "c", "--max-len", "3", "-p", "1", "--gpus", "all")
     assert {note.kind for note in found.notes} == {"corrected"}
     assert len(found.notes) == 6
 
 
-def test_a_blank_behind_the_backslash_is_mended_and_told() -> None:
+def test_a_blank_behind_the_backslash_is_fixed_and_reported() -> None:
     found = script("run a \\ \n  b")
     assert found.commands[0].words == ("run", "a", "b")
     assert [(note.kind, note.line) for note in found.notes] == [("corrected", 1)]
 
 
-def test_a_comment_between_continued_lines_is_mended_and_told() -> None:
+def test_a_comment_between_continued_lines_is_fixed_and_reported() -> None:
     found = script("run -a \\\n  # -b \\\n  # more\n  -c\nnext")
     assert [command.words for command in found.commands] == [("run", "-a", "-c"), ("next",)]
     assert [(note.kind, note.line) for note in found.notes] == [("corrected", 2)]
@@ -118,7 +118,7 @@ def test_a_here_document_is_not_a_command() -> None:
     assert [(each.text, each.line, each.opened) for each in found.documents] == [("docker run 'a", 2, 1)]
 
 
-def test_a_here_document_that_cannot_be_read_is_told() -> None:
+def test_a_here_document_that_cannot_be_read_is_reported() -> None:
     found = imported("cat > x <<'EOF'\ndocker run 'a\nEOF\ndocker run -p 1:1 x/y")
     assert found.whys("lost") == {"<<": "a here-document is not read; save its text as a file and import that"}
 
@@ -204,7 +204,7 @@ def test_a_server_that_is_started_in_an_idle_container_is_that_containers() -> N
     assert found.whys("lost") == {}
 
 
-def test_a_server_that_is_started_in_a_container_of_another_file_is_told() -> None:
+def test_a_server_that_is_started_in_a_container_of_another_file_is_reported() -> None:
     found = imported("docker exec -it node vllm serve Qwen/Qwen3-8B")
     assert found.whys("lost") == {"exec node": "no image is named; sparkiac runs servers in containers"}
 
@@ -218,18 +218,18 @@ def test_a_server_that_is_started_in_a_container_of_another_file_is_told() -> No
         "case $1 in\n  a) M=Qwen/Qwen3-4B ;;\n  b) M=Qwen/Qwen3-8B ;;\nesac",
     ],
 )
-def test_what_a_condition_sets_is_taken_and_told(text: str) -> None:
+def test_what_a_condition_sets_is_taken_and_reported(text: str) -> None:
     found = imported(f"{text}\ndocker run -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve $M")
     assert found.entry.data["model"] == "Qwen/Qwen3-8B"
     assert found.whys("corrected")["M="].startswith("a condition sets it, and conditions are not evaluated")
     assert found.whys("lost") == {}
 
 
-def test_what_is_set_without_a_condition_again_is_not_told() -> None:
+def test_what_is_set_without_a_condition_again_is_not_reported() -> None:
     assert script("if a; then M=1; fi; M=2\nb $M").notes == ()
 
 
-def test_words_that_stand_for_a_variable_of_the_callers_are_told() -> None:
+def test_words_that_stand_for_a_variable_of_the_callers_are_reported() -> None:
     found = script("a ${KEY:+--api-key $KEY} b")
     assert found.commands[0].words == ("a", "b")
     assert [(note.kind, note.what) for note in found.notes] == [("lost", "${KEY:+…}")]
@@ -252,7 +252,7 @@ def test_parameters_of_a_script_are_the_callers() -> None:
     assert {"port ${3}:8000", "model ${1}", "${@}"} <= set(found.whys("lost"))
 
 
-def test_what_a_file_sets_that_is_not_here_is_told() -> None:
+def test_what_a_file_sets_that_is_not_here_is_reported() -> None:
     found = imported("source .env\nexport $(grep -v '^#' x | xargs)\n. venv/bin/activate\nvllm serve a/b")
     assert found.whys("lost")["source .env"] == "the variables that this file sets are not imported"
     assert found.whys("lost")["export"] == "the variables that this sets are not imported"
@@ -332,7 +332,7 @@ def test_a_model_that_a_script_downloads_into_a_directory_is_known_by_its_handle
     assert (data["model"], data["model_path"]) == ("Qwen/Qwen3-8B", "/model")
 
 
-def test_a_server_without_a_container_is_told() -> None:
+def test_a_server_without_a_container_is_reported() -> None:
     found = imported("export NCCL_DEBUG=INFO\nvllm serve a/b --port 8001")
     assert (found.entry.data["model"], found.entry.data["port"]) == ("a/b", 8001)
     assert found.entry.data["env"] == {"NCCL_DEBUG": "INFO"}

@@ -228,7 +228,7 @@ def test_the_machines_are_those_of_the_sizes_or_of_the_keys(keys: str, nodes: in
     assert (found.nodes, [what for _, what in notes(found, "lost")]) == (nodes, lost)
 
 
-def test_a_command_that_wants_other_machines_than_the_defaults_counts() -> None:
+def test_a_command_that_requires_other_machines_than_the_defaults_counts() -> None:
     found = launch(f"{HEAD}command: vllm serve a/b -tp 4\ndefaults: {{tensor_parallel: 2}}\n")
     assert (found.nodes, notes(found, "corrected")) == (4, [(6, "parallel sizes")])
 
@@ -359,7 +359,7 @@ def test_a_revision_of_the_distribution_is_the_models() -> None:
     assert (found.revision, found.notes) == ("abc", ())
 
 
-def test_containers_that_are_started_otherwise_are_told() -> None:
+def test_containers_that_are_started_otherwise_are_reported() -> None:
     text = (
         "executor: k8s\nexecutor_config: {network: bridge, gpus: device=0, shm_size: much, user: root, ipc: private}\n"
     )
@@ -374,7 +374,7 @@ def test_containers_that_are_started_otherwise_are_told() -> None:
     assert notes(found, "unused") == [(7, "executor_config: user: root")]
 
 
-def test_a_base_that_is_not_here_is_told() -> None:
+def test_a_base_that_is_not_here_is_reported() -> None:
     found = launch("include: qwen-base\ndefaults: {port: 1}\n")
     assert found.model is None
     assert notes(found, "lost")[:2] == [(1, "container:"), (1, "include: qwen-base")]
@@ -484,7 +484,7 @@ def test_variables_stay_as_they_stand() -> None:
     assert notes(found, "corrected") == [(7, "HF_TOKEN: ${HF_TOKEN}"), (8, "A: $HOME/x")]
 
 
-def test_a_list_of_variables_is_understood_and_told() -> None:
+def test_a_list_of_variables_is_understood_and_reported() -> None:
     found = launch(f"{HEAD}{SIMPLE}env:\n  - A=1\n  - HF_TOKEN\n")
     assert found.env == (EnvVariable("A", "1", 7), EnvVariable("HF_TOKEN", None, 8))
     assert (7, "A: 1") in notes(found, "corrected")
@@ -543,22 +543,22 @@ def test_a_note_of_a_kind_says_where() -> None:
     assert found.notes == (Note("lost", 6, "mods: mods/a", why),)
 
 
-def test_a_version_to_come_is_read_and_told() -> None:
+def test_a_later_recipe_version_is_read_and_noted() -> None:
     found = launch(HEAD.replace("'2'", "'4'") + SIMPLE)
     assert notes(found, "lost") == [(1, "recipe_version: 4")]
 
 
-def test_a_command_that_contradicts_one_machine_is_told() -> None:
+def test_a_command_that_contradicts_one_machine_is_reported() -> None:
     found = launch(f"{HEAD}solo_only: true\ncommand: vllm serve a/b -tp 2\n")
     assert (found.nodes, notes(found, "lost")) == (1, [(5, "solo_only: True")])
 
 
-def test_distribution_that_is_switched_off_or_unknown_is_told() -> None:
+def test_distribution_that_is_switched_off_or_unknown_is_reported() -> None:
     text = "distribution_config:\n  containers: {enabled: false}\n  mirrors: {a: 1}\n"
     assert notes(launch(HEAD + SIMPLE + text), "lost") == [(7, "containers: enabled: false"), (8, "mirrors: a")]
 
 
-def test_layers_with_odd_conditions_are_told() -> None:
+def test_layers_with_odd_conditions_are_reported() -> None:
     found = launch(
         HEAD
         + SIMPLE

@@ -74,7 +74,7 @@ def test_a_unit_without_a_container_gets_its_name_from_the_file() -> None:
     assert found.whys("lost") == {"/opt/venv/bin/vllm": "no image is named; sparkiac runs servers in containers"}
 
 
-def test_a_specifier_of_systemds_is_told() -> None:
+def test_a_specifier_of_systemds_is_reported() -> None:
     found = imported(
         "[Service]\nExecStart=docker run -v %h/m:/models nvcr.io/nvidia/vllm:1 vllm serve a/b\n", "systemd"
     )

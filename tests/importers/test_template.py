@@ -46,13 +46,13 @@ def test_braces_that_close_nested_json_stay_two() -> None:
     assert fill("""x '{"a":{"b":1}}'""", {}, strict=False).text == """x '{"a":{"b":1}}'"""
 
 
-def test_json_that_is_broken_in_both_dialects_is_told() -> None:
+def test_json_that_is_broken_in_both_dialects_is_reported() -> None:
     filled = fill("""x '{"a":}' """, {}, strict=False)
     assert not filled.valid_json
     assert filled.text == """x '{"a":}' """
 
 
-def test_a_name_without_a_value_stays_and_is_told() -> None:
+def test_a_name_without_a_value_stays_and_is_reported() -> None:
     filled = fill("x {port} {host}", {"port": "1"}, strict=True)
     assert (filled.text, filled.missing) == ("x 1 {host}", ("host",))
 

@@ -36,7 +36,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 def upstream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry, request: pytest.FixtureRequest
 ) -> Iterator[Upstream]:
-    """Stand in a folder of a user without logins, whose inventory wants an image of the registry and a model."""
+    """Run the test as a user without logins whose inventory names an image of the registry and a model."""
     for name in _UNSET:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)

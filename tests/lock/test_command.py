@@ -84,7 +84,7 @@ def test_generate_needs_nothing_else(upstream: Upstream, cli: Cli) -> None:
     assert cli("generate", "lab.yaml", "--check").code == 0
 
 
-def test_a_second_run_asks_nobody_and_writes_nothing(upstream: Upstream, cli: Cli) -> None:
+def test_a_second_run_sends_no_request_and_writes_nothing(upstream: Upstream, cli: Cli) -> None:
     cli("lock", "lab.yaml")
     before, inode = upstream.lock.read_bytes(), upstream.lock.stat().st_ino
     upstream.hub.requests.clear()
@@ -264,7 +264,7 @@ def test_files_of_a_repository_stay_at_its_one_commit(upstream: Upstream, cli: C
     assert upstream.locked["files"][remote]["commit"] == upstream.locked["models"]["acme/tiny"]["commit"] != newer
 
 
-def test_a_file_at_another_commit_than_its_repository_is_stale_and_mended(upstream: Upstream, cli: Cli) -> None:
+def test_a_file_at_another_commit_than_its_repository_is_stale_and_fixed(upstream: Upstream, cli: Cli) -> None:
     tiny, remote = upstream.hub.repositories["acme/tiny"], "hf://acme/tiny/config.json"
     first = tiny.head()
     files = f"    container: {{files: {{/b.json: {{url: '{remote}'}}}}}}\n"
@@ -474,7 +474,7 @@ def test_rules_and_a_missing_lock_do_not_stop_it(upstream: Upstream, cli: Cli) -
         (HEAD, "<<<<<<< ours\nversion: 1\n", "lab.lock.yaml:"),
     ],
 )
-def test_bad_input_is_told_and_nobody_is_asked(
+def test_bad_input_is_reported_and_no_request_is_sent(
     upstream: Upstream, cli: Cli, inventory: str, lock: str, says: str
 ) -> None:
     upstream.inventory.write_text(inventory)

@@ -47,7 +47,7 @@ def locked(upstream: Upstream, cli: Cli) -> bytes:
     return upstream.lock.read_bytes()
 
 
-def test_everything_that_is_wrong_is_told_at_once_where_it_is_wanted(upstream: Upstream, cli: Cli) -> None:
+def test_all_errors_are_reported_at_once(upstream: Upstream, cli: Cli) -> None:
     before = locked(upstream, cli)
     amd = content.image("amd64")
     upstream.registry.push(f"{upstream.prefix}/amd", "1", amd)
@@ -227,7 +227,7 @@ def environment() -> Mapping[str, str]:
     return {name: os.environ[name] for name in ("HOME", "HF_ENDPOINT", "SSL_CERT_FILE")}
 
 
-def test_progress_is_told_on_a_terminal_after_a_second(upstream: Upstream) -> None:
+def test_progress_is_reported_on_a_terminal_after_a_second(upstream: Upstream) -> None:
     upstream.hub.fail(Fault("/revision/main", silent_seconds=2))
     said = on_terminal("lock", "lab.yaml", cwd=upstream.folder, env=environment())
     assert said.startswith(b"\r\x1b[Kupstream requests: ")

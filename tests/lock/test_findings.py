@@ -49,7 +49,7 @@ def test_only_silence_comes_by_itself(code: str) -> None:
     assert not only_missing_responses([finding, refused(image(), "LCK001", "", "")])
 
 
-def test_a_revision_that_is_not_there_is_told_where_it_is_named() -> None:
+def test_a_revision_that_is_not_there_is_reported_where_it_is_named() -> None:
     place = LOC._replace(mark=Mark(9, 1, 9, 2))
     named = model(revision="v1")._replace(revision_loc=place)
     assert refused(named, errors.NO_REVISION, "none", "").loc == place

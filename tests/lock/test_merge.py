@@ -47,7 +47,7 @@ def test_what_is_complete_is_not_asked_for() -> None:
     assert reasons(whole, image(A), model(), file()) == []
 
 
-def test_what_is_upgraded_is_asked_for_by_its_name() -> None:
+def test_upgraded_images_are_requested_by_tag() -> None:
     locked = lock(images={A: FULL, B: {"digest": ONES}})
     assert reasons(locked, image(A), image(B), upgraded={("image", A), ("image", B)}) == [("upgrade", None)] * 2
     assert requests(locked, [image(A)], upgraded={("image", A)})[0].source == A
@@ -154,7 +154,7 @@ def test_an_example_pins_nothing() -> None:
     assert merged(data, [image(A)], {("image", A): IMAGE}) == {"version": 1, "images": {A: entry(IMAGE)}}
 
 
-def test_what_nothing_wants_is_told() -> None:
+def test_unused_pins_are_reported() -> None:
     locked = lock(images={A: FULL, B: FULL}, files={"https://example.org/a.py": {"sha256": "5" * 64}})
     assert unused(locked, [image(B)]) == (UnusedPin("file", "https://example.org/a.py"), UnusedPin("image", A))
     assert unused(None, [image(B)]) == ()
@@ -182,7 +182,7 @@ def test_what_is_kept_stays_as_it_was_written() -> None:
     assert list(new["builds"]) == ["a", "b"]
 
 
-def test_a_model_is_locked_with_the_revision_that_was_asked_for() -> None:
+def test_a_model_is_locked_with_the_revision_that_was_requested() -> None:
     answer = MODEL.model_copy(update={"revision": "1" * 40})
     key = ("model", "acme/tiny")
     assert merged(None, [model()], {key: answer})["models"]["acme/tiny"] == entry(MODEL)

@@ -35,7 +35,7 @@ def record(**changes: object) -> dict[str, Any]:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a folder with an inventory, its lock and a record."""
+    """Run the test in a folder with an inventory, its lock and a record."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lab.yaml").write_text(TEXT)
     (tmp_path / "lab.lock.yaml").write_text(LOCK)

@@ -198,7 +198,7 @@ def test_measured_graphs_are_a_known_term() -> None:
 # -- one host --------------------------------------------------------------------------------------------------
 
 
-def test_everything_on_a_host_adds_up() -> None:
+def test_the_memory_of_everything_on_a_host_is_summed() -> None:
     found = host(
         100 * GIB,
         servers=(placed(), placed({"gpu_memory_utilization": 0.2})),

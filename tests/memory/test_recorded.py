@@ -31,7 +31,7 @@ def recorded(prefix: str) -> list[dict[str, Any]]:
 
 
 def check_server(said: dict[str, Any], *, release: str, pool_bytes: int) -> None:
-    """Hold a prediction to what one server said of itself."""
+    """Compare a prediction with the figures that one server printed."""
     assert "failed" not in said, said["failed"]
     formed = shape.read(said["config"])
     read = options.read({**said["options"], **ON_A_CPU}, release=numbers(release))
@@ -51,7 +51,7 @@ def check_server(said: dict[str, Any], *, release: str, pool_bytes: int) -> None
 
 
 def check_answer(case: dict[str, Any], *, release: str, pool_bytes: int) -> None:
-    """Hold a prediction to what vLLM's functions said of one network."""
+    """Compare a prediction with the results of vLLM's functions for one network."""
     formed = shape.read(configs()[case["model"]])
     given = {name: value for name, value in case.items() if name in ServerOptions._fields}
     told = {"enable_prefix_caching": True, "max_num_batched_tokens": 8192, **given}

@@ -63,7 +63,7 @@ def test_older_and_newer_lines_say_the_same() -> None:
     assert (new.tokens, new.context, new.concurrency) == (1_398_080, 2048, 682.66)
 
 
-def test_a_log_that_says_nothing_measures_nothing() -> None:
+def test_a_log_without_figures_yields_no_measurement() -> None:
     assert startup.read("INFO: started") == Startup()
 
 

@@ -50,10 +50,10 @@ def test_a_build_without_a_release_refuses_unknown_keys_as_new_ones_do() -> None
         assert [fault.kind for fault in check(options, known("0.15.1", name))] == [kind]
 
 
-def test_an_image_with_another_digest_says_nothing_of_this_one() -> None:
+def test_an_interface_captured_from_another_digest_is_not_used() -> None:
     assert vllm(known("0.19.0", "0.19.0"), digest=TWOS) is None
 
 
-def test_without_captured_images_nobody_knows_the_release() -> None:
+def test_without_captured_images_the_release_is_unknown() -> None:
     found = resolved(deployment(NAME))
     assert build(found).hosts[0].containers[0].image.vllm is None

@@ -214,7 +214,7 @@ def test_a_machine_without_a_gpu_gives_none() -> None:
     assert not container(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").confinement.gpu
 
 
-def test_the_caches_name_changes_with_all_that_compiled_code_depends_on() -> None:
+def test_the_cache_name_changes_with_everything_compiled_code_depends_on() -> None:
     other = LOCK.replace("1" * 64, "3" * 64)
     keys = {
         container(deployment()).storage.cache_key,

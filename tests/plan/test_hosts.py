@@ -145,6 +145,6 @@ def test_what_is_not_known_is_not_expected() -> None:
     }
 
 
-def test_a_deployment_without_a_store_asks_for_no_weights() -> None:
+def test_a_deployment_without_a_store_requires_no_weights() -> None:
     [host] = planned(deployment("container: {mounts: null}", defaults="{}")).hosts
     assert not host.preflight.store

@@ -239,7 +239,7 @@ def test_without_a_workload_one_request_is_the_least() -> None:
     ]
 
 
-def test_an_estimate_says_what_it_rests_on() -> None:
+def test_an_estimate_names_the_release_it_assumes() -> None:
     found = said(deployment("image: 'example.org/vllm@" + ONES + "'", MEASURED))
     assert found["estimated"].startswith("as for vLLM 0.33.0: the version in example.org/vllm")
     assert found["estimated"].endswith(" is unknown; run sparkiac images capture to read it")

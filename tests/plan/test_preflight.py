@@ -62,7 +62,7 @@ def test_an_image_brings_the_driver_that_it_was_built_for() -> None:
     assert preflight.image_drivers([bare]) == (ImageDriver("chat", "590.44", None),)
 
 
-def test_the_registry_that_wants_a_login_is_named_for_its_own_images() -> None:
+def test_the_registry_that_requires_a_login_is_named_for_its_own_images() -> None:
     """(HST003) Not where a mirror is asked in its place."""
     chat = container(deployment())
     assert wanted(deployment()).logins == (RegistryLogin("nvcr.io", chat.image.pull),)
@@ -154,7 +154,7 @@ def test_a_plain_directory_is_compared_as_such() -> None:
 
 
 @pytest.mark.parametrize("names", [(), None])
-def test_a_container_without_a_store_or_models_asks_for_nothing(names: tuple[str, ...] | None) -> None:
+def test_a_container_without_a_store_or_models_requires_nothing(names: tuple[str, ...] | None) -> None:
     chat = container(deployment())
     change = {"store": None} if names is None else {"models": names}
     assert stores([chat._replace(weights=chat.weights._replace(**change))]) == ()

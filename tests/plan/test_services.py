@@ -7,7 +7,7 @@ from sparkiac.plan import BindMount, Health, Published
 from tests.plan.fleets import ONES, container, service
 
 
-def test_a_service_that_says_no_more_than_it_must() -> None:
+def test_a_service_with_required_keys_only() -> None:
     asr = container(service())
     assert (asr.kind, asr.name, asr.unit, asr.description) == ("service", "asr", "sparkiac-asr", "asr")
     assert asr.path == ("services", "asr")

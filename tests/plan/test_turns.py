@@ -121,6 +121,6 @@ def test_what_is_wrong_with_a_turn(turns: str, fault: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["24:00", "7:00", "22:60", "soon"])
-def test_a_time_of_the_day(at: str) -> None:
+def test_an_invalid_time_of_day_is_refused(at: str) -> None:
     report = checked(FLEET + f"turns: {{day: [chat], night: {{run: [small], at: '{at}'}}}}\n").report
     assert any("a time of the day such as 22:00" in each.message + each.hint for each in report.findings)

@@ -24,7 +24,7 @@ OTHERS: Final = f"""\
 """
 
 
-def test_the_server_is_told_the_commits_of_model_tokenizer_and_drafter() -> None:
+def test_the_server_gets_the_commits_of_model_tokenizer_and_drafter() -> None:
     words = deployment(
         "set: {tokenizer: example/words}",
         "needs_models: [example/words]",
@@ -42,7 +42,7 @@ def test_an_own_revision_wins() -> None:
     assert "--revision=main" in container(deployment("set: {revision: main}")).command.words
 
 
-def test_sglang_is_told_as_well() -> None:
+def test_sglang_gets_the_commits_too() -> None:
     text = deployment("image: example.org/x:1", "speculative: {method: eagle3, model: example/draft}")
     words = container(text.replace("base/single-spark", "base/sglang"), locked=LOCK + OTHERS).command.words
     assert {f"--revision={COMMIT}", f"--speculative-draft-model-revision={'5' * 40}"} <= set(words)
@@ -119,7 +119,7 @@ def test_without_a_link_the_address_serves() -> None:
     assert second.copied_by == ("192.168.1.11",)
 
 
-def test_a_host_is_told_who_copies_weights_from_it() -> None:
+def test_a_host_gets_the_list_of_hosts_that_copy_weights_from_it() -> None:
     first, second = planned(PAIR, locked=BIG).hosts
     assert (first.copied_by, second.copied_by) == (("192.168.1.12", "192.168.177.12"), ())
     text = PAIR.replace("address: 192.168.1.12", "address: box2.lan") + "    bind: loopback\n"

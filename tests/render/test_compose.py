@@ -100,7 +100,7 @@ def test_a_key_is_a_file_of_systemds_credentials(rendered: Rendered) -> None:
     assert found["entrypoint"][3:] == ["sh", "/opt/nvidia/nvidia_entrypoint.sh"]
 
 
-def test_a_service_that_says_no_more_than_it_must(rendered: Rendered) -> None:
+def test_a_service_with_required_keys_only(rendered: Rendered) -> None:
     found = server(rendered(service()), "asr")
     absent = {"command", "environment", "volumes", "ports", "deploy", "healthcheck", "ipc", "ulimits", "devices"}
     assert absent.isdisjoint(found)

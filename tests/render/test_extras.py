@@ -46,7 +46,7 @@ def fetched(tree: Mapping[str, Artifact]) -> list[dict[str, str]]:
     return list(found["sparkiac"]["extra_files"])
 
 
-def test_a_content_is_fetched_once_whoever_asks_for_it() -> None:
+def test_the_same_content_is_fetched_once() -> None:
     found = fetched(rendered(files(HUB, "/opt/parser.py")))
     address = "https://huggingface.co/example/model/resolve/main/plugins/parser.py"
     assert found == [{"url": address, "sha256": "a" * 64, "path": f"{'a' * 64}/parser.py"}]

@@ -152,7 +152,7 @@ def test_what_is_assumed_is_marked_in_the_bar_and_in_the_table() -> None:
     assert len(reader.of("tag")) == len(assumed)
 
 
-def test_a_host_that_is_asked_for_too_much_shows_where_its_memory_ends() -> None:
+def test_an_overcommitted_host_shows_where_its_memory_ends() -> None:
     host = "spark-01: {address: 192.168.1.11, memory: {total_gib: 100, reserve_gib: 50}}"
     reader = read(planned(deployment("set: {gpu_memory_utilization: 0.75}", MEASURED, host=host)))
     [end] = reader.of("end")
@@ -210,7 +210,7 @@ def test_example_digests_are_marked() -> None:
 
 
 @pytest.mark.parametrize(("number", "drawings"), [(1, 2), (3, 2), (7, 2), (12, 2), (13, 0), (1000, 0)])
-def test_a_fleet_is_drawn_as_long_as_anybody_could_read_it(number: int, drawings: int) -> None:
+def test_a_fleet_is_drawn_up_to_a_readable_number_of_hosts(number: int, drawings: int) -> None:
     reader = read(fleet(number))
     assert len(reader.of("fleet")) == drawings
     links = [found["href"] for tag, found in reader.elements if tag == "a"]
@@ -236,7 +236,7 @@ def test_boxes_do_not_overlap_and_hold_their_units(columns: int) -> None:
             assert box.x + box.width < other.x or box.y + box.height < other.y
 
 
-def test_what_asks_what_is_drawn_from_unit_to_unit() -> None:
+def test_requests_are_drawn_from_unit_to_unit() -> None:
     drawn = draw(planned(asking(1, "m1", "m2", "m3")).hosts, columns=3, box=280, gap=90)
     assert [(line.kind, line.title) for line in drawn.asks] == [
         ("ask", "chat uses m1"),
@@ -270,7 +270,7 @@ def test_hosts_of_one_direct_link_are_joined() -> None:
     assert draw(planned(deployment()).hosts, columns=1, box=280, gap=0).links == ()
 
 
-def test_hosts_that_are_apart_are_joined_around_what_is_between() -> None:
+def test_lines_between_distant_hosts_go_around_the_hosts_between() -> None:
     one, two, three = planned(asking(1, "m2")).hosts
     near = (FabricLink(interface="a", address="192.168.9.1/24"),)
     [line] = draw((one._replace(links=near), two, three._replace(links=near)), columns=3, box=280, gap=90).links

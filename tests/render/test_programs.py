@@ -100,7 +100,7 @@ def test_the_promise_of_a_program(rendered: Rendered) -> None:
     }
 
 
-def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
+def test_the_variables_of_a_program_for_ansible(rendered: Rendered) -> None:
     found = variables(rendered(FLEET))
     assert found["secrets"] == ["hermes_key", "team_key"]
     assert found["pulls"] == [{"unit": "sparkiac-ollama", "model": "tiny:latest"}]
@@ -121,7 +121,7 @@ def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:
     assert not [path for path in variables(rendered(deployment()))["directories"] if "/var/lib" in path["path"]]
 
 
-def test_the_plan_shows_who_asks_whom(rendered: Rendered) -> None:
+def test_the_plan_shows_which_unit_calls_which(rendered: Rendered) -> None:
     text = rendered(FLEET)["PLAN.md"].content.decode()
     assert "Program on the host, runs as user spark. Start timeout 120 s" in text
     assert "| chat | http://127.0.0.1:8001/v1 | example/model | team_key |" in text

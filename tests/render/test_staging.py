@@ -21,7 +21,7 @@ def variables(text: str, host: str, locked: str = BIG) -> dict[str, object]:
     return found
 
 
-def test_hosts_are_told_what_to_hold_and_who_has_it() -> None:
+def test_hosts_get_the_models_to_store_and_where_to_copy_them_from() -> None:
     found = variables(PAIR, "spark-02")
     model = {"model": "example/big", "commit": COMMIT, "layout": "hub", "manifest": "models/example--big.json"}
     assert found["stores"] == [{"path": "/srv/models", "models": [model]}]
@@ -52,7 +52,7 @@ def test_a_generation_is_named_after_all_that_is_applied() -> None:
     assert first != variables(PAIR.replace("port: 8001", "port: 8002"), "spark-02")["generation"]
 
 
-def test_the_id_of_a_copied_image_is_told() -> None:
+def test_the_id_of_a_copied_image_is_in_the_variables() -> None:
     image = f"sha256:{'7' * 64}"
     text = PAIR.replace("address: 192.168.1.12", "address: 192.168.1.12\n    images_from: spark-01")
     found = variables(text, "spark-02", BIG.replace("entrypoint: [/opt", f'config: "{image}", entrypoint: [/opt'))

@@ -39,7 +39,7 @@ def test_a_path_may_name_the_host_or_a_group_of_values() -> None:
     assert one.items() <= said(LAYERED, "deployments.chat.set").items() <= said(LAYERED, "deployments").items()
 
 
-def test_hosts_of_a_group_that_differ_are_told_apart() -> None:
+def test_hosts_of_a_group_that_differ_are_distinguished() -> None:
     text = PAIR + "    per_host: {spark-01: {env: {A: b}}}\n    env: {A: a, C: c}\n"
     assert [
         (path, layers[-1][0])

@@ -161,7 +161,7 @@ def test_images_come_from_another_host_that_has_them(hosts: str, message: str) -
     assert faults(deployment(host=TWO.format("spark-02", ""))) == []
 
 
-def test_one_host_alone_gets_its_images_from_nobody() -> None:
+def test_a_single_host_copies_images_from_no_host() -> None:
     [finding] = resolution(deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-2}"))[0]
     assert finding.message == "unknown host 'spark-2'"
     assert finding.hint == "remove it: no other host can provide the images"

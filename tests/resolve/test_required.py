@@ -39,7 +39,7 @@ def test_a_null_for_the_recipes_model() -> None:
     assert faults(text) == ["REF003 7:12 deployment chat has no model: neither the catalog nor the inventory sets it"]
 
 
-def test_a_null_in_the_defaults_is_told_of_the_deployment() -> None:
+def test_a_null_in_the_defaults_is_reported_at_the_deployment() -> None:
     text = deployment(defaults="{model_store: /srv/models, bind: null}")
     assert faults(text) == ["REF003 5:3 deployment chat has no bind: neither the catalog nor the inventory sets it"]
 

@@ -67,7 +67,7 @@ def test_a_target_without_a_known_drafter() -> None:
     assert faults(text) == ["REF003 10:18 the catalog has no DFlash drafter for example/unknown"]
 
 
-def test_a_method_that_needs_no_drafter_asks_for_none() -> None:
+def test_a_method_without_a_drafter_requires_none() -> None:
     assert faults(guessing("{method: ngram}").replace(TARGET, "example/unknown")) == []
 
 

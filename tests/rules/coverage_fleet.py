@@ -77,7 +77,7 @@ COVERED: Final = {
     "SEC005": "rule",
     "SEC006": "rule",
     "SEC007": "rule",
-    "MON002": f"by construction: {_HELD}::test_the_gauge_that_no_server_has_is_asked_for_nowhere",
+    "MON002": f"by construction: {_HELD}::test_no_query_uses_a_gauge_that_no_server_has",
     "MON004": "rule",
     "MON005": "by construction: tests/plan/test_kinds.py::test_port_and_health_are_the_kinds_own",
     "MON008": "rule",

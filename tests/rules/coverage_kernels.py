@@ -27,9 +27,7 @@ COVERED: Final = {
     "IMG009": "rule",
     "IMG010": "merged into IMG011",
     "IMG011": "rule",
-    "IMG012": (
-        "by construction: tests/builds/test_plan.py::test_a_build_that_lacks_something_is_told_at_whoever_runs_it"
-    ),
+    "IMG012": ("by construction: tests/builds/test_plan.py::test_an_incomplete_build_is_reported_at_its_users"),
     "QNT001": "rule",
     "QNT002": "rule",
     "QNT003": "rule",

@@ -27,6 +27,6 @@ COVERED: Final = {
     "MN008": "preflight: revision of a group's model; role preflight: the nodes are compared",
     "CCH002": (
         "by construction: tests/plan/test_deployments.py"
-        "::test_the_caches_name_changes_with_all_that_compiled_code_depends_on"
+        "::test_the_cache_name_changes_with_everything_compiled_code_depends_on"
     ),
 }

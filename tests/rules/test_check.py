@@ -62,14 +62,14 @@ def test_a_value_of_a_recipe_is_shown_at_the_deployment_with_its_origin() -> Non
     assert str(finding.origin).startswith("recipe base/single-spark catalog/recipes/base/single-spark.yaml:")
 
 
-def test_a_value_of_the_defaults_is_shown_there() -> None:
+def test_a_finding_points_to_the_defaults_if_they_set_the_value() -> None:
     leaf = ("deployments", "chat", "spark-01", "model_store")
     [finding] = verdict(deployment(), saying(Hit(("deployments", "chat"), "wrong", "", leaf=leaf)))
     assert finding.loc is not None
     assert (finding.loc.mark.line, finding.loc.mark.column, finding.origin) == (2, 25, None)
 
 
-def test_a_value_that_no_layer_gives_is_shown_where_it_would_stand() -> None:
+def test_a_finding_about_a_missing_value_points_to_its_parent() -> None:
     leaf = ("services", "asr", "port")
     [finding] = verdict(service(), saying(Hit(("services", "asr", "port"), "wrong", "", leaf=leaf)))
     assert finding.loc is not None

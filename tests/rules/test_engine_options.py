@@ -94,7 +94,7 @@ def test_the_same_is_an_error_where_it_is() -> None:
     assert findings[0].message.endswith("is not an option of SGLang 0.5.23: no known release has it")
 
 
-def test_a_name_of_vllm_is_told_as_such() -> None:
+def test_a_name_of_vllm_is_reported_as_such() -> None:
     (finding,) = found(EXACT, "set: {max_model_len: 4096}")
     assert finding.hint == "this is vLLM's name: SGLang calls it context_length"
     for name in ("sglang", "llama-cpp"):

@@ -82,7 +82,7 @@ def test_a_recipe_of_another_tool_is_not_an_inventory() -> None:
     assert outcome.plan is None
 
 
-def test_the_gauge_that_no_server_has_is_asked_for_nowhere() -> None:
+def test_no_query_uses_a_gauge_that_no_server_has() -> None:
     """MON002: the rate of prefix cache hits is put together from two counters."""
     places = [path for top in ("sparkiac", "templates", "playbooks") for path in (ROOT / top).rglob("*.*")]
     texts = [path.read_bytes() for path in places if path.is_file() and path.suffix != ".pyc"]

@@ -27,7 +27,7 @@ def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) ->
     assert count(container(deployment()), "block_size") is None
 
 
-def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say() -> None:
+def test_models_served_from_a_directory_match_the_model_path_of_their_entries() -> None:
     models: dict[str, list[catalogued.Catalogued]] = {}
     for each in catalogued.everything():
         models.setdefault(each.values.get("model", ""), []).append(each)

@@ -156,7 +156,7 @@ def test_hints_for_syntax(text: str, hint: str) -> None:
         ("a: {b: 1, 2: 3}\n", 'write "2" if it is a name'),
     ],
 )
-def test_a_decimal_comma_is_told_from_a_key_that_is_a_number(text: str, hint: str) -> None:
+def test_a_decimal_comma_is_distinguished_from_a_key_that_is_a_number(text: str, hint: str) -> None:
     _, (finding,) = gate.read(text.encode(), name="lab.yaml")
     assert (finding.code, finding.hint) == ("YML008", hint)
 

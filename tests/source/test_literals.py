@@ -179,7 +179,7 @@ def test_what_is_not_a_secret_is_let_through(line: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "inventories").glob("*.yaml")), ids=lambda path: path.name)
-def test_the_shipped_files_hold_none(path: Path) -> None:
+def test_the_shipped_files_contain_none(path: Path) -> None:
     codes, _ = printed(path.read_text())
     assert "SEC003" not in codes
 

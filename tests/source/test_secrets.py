@@ -148,7 +148,7 @@ def test_a_literal_says_what_to_write_even_where_the_word_is_ambiguous() -> None
     assert "{secret: NAME}" in finding.hint
 
 
-def test_every_field_that_holds_a_reference_is_known() -> None:
+def test_every_field_that_contains_a_reference_is_known() -> None:
     modules = (catalog, inventory, lock, monitoring, services, settings)
     models = {
         found

@@ -50,9 +50,9 @@ class Fault(NamedTuple):
     no_ranges: bool = False
     """Answer a Range with the whole file and 200."""
     silent_seconds: float = 0
-    """Say nothing for so long, or until the stand-in ends."""
+    """Send no response for this many seconds, or until the stand-in ends."""
     at_once: int = 0
-    """Say nothing until so many requests were under way at one moment."""
+    """Send no response until this many requests run at once."""
     times: int = 1
     """How many requests it befalls."""
 
@@ -88,7 +88,7 @@ class Hub:
             server.end()
 
     def fail(self, *faults: Fault) -> None:
-        """Let this go wrong from now on."""
+        """Let this fail from now on."""
         with self._lock:
             self._faults += faults
 

@@ -52,7 +52,7 @@ class Server(ThreadingHTTPServer):
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as socketserver has it
-        """Know the connection from here on."""
+        """Register the connection."""
         self._open.add(request)
         super().process_request(request, client_address)
 
@@ -62,7 +62,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as socketserver has it
-        """Say nothing of clients that went away, and everything of faults of its own."""
+        """Print nothing about clients that disconnected, and everything about own errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         self._handle()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: `requests` holds what came."""
+        """Print nothing: `requests` contains the requests."""
 
     def _handle(self) -> None:
         hub = self.server.hub

@@ -244,7 +244,7 @@ def test_standin_shows_names_of_secrets_and_not_their_values() -> None:
 
 
 @pytest.mark.parametrize(("options", "env"), [(["--api-key", "a", "s3"], {}), ([], {"VLLM_API_KEY": "s3"})])
-def test_only_v1_asks_for_the_key(options: list[str], env: dict[str, str]) -> None:
+def test_only_v1_requires_the_key(options: list[str], env: dict[str, str]) -> None:
     with engine(*options, env=env) as running:
         assert running.call("/v1/models") == (401, '{"error": "Unauthorized"}')
         assert running.call("/v1/models", bearer="wrong")[0] == 401
@@ -418,7 +418,7 @@ def test_a_base_model_has_no_chat() -> None:
     ("behaviour", "content"),
     [("garbage", "!" * 64), ("repeating", " the" * 32), ("null", None), ("empty", ""), ("wrong", "forty-two")],
 )
-def test_a_faulty_engine_says_the_same_whatever_it_is_asked(behaviour: str, content: str | None) -> None:
+def test_a_faulty_engine_gives_the_same_answer_to_every_request(behaviour: str, content: str | None) -> None:
     with engine("--reasoning-parser", "qwen3", env={"STANDIN_BEHAVIOUR": behaviour}) as running:
         message = running.chat()["choices"][0]["message"]
     assert (message["content"], message["reasoning"]) == (content, None)

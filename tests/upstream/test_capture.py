@@ -76,7 +76,7 @@ class Machine:
         (self.path / name).chmod(0o755)
 
     def docker(self, known: dict[str, str]) -> None:
-        """Have docker know these images."""
+        """Let docker list these images."""
         text = DOCKER.format(python=sys.executable, log=str(self.log), known=known, site=str(self.site))
         self.program("docker", text)
 
@@ -119,7 +119,7 @@ def test_options_are_checked_against_what_the_image_says(machine: Machine) -> No
     assert machine.said("FLG102") == [f"error in {title}, level of chat is one of low, not 'high'"]
 
 
-def test_the_file_holds_the_interface_and_names_the_image(machine: Machine) -> None:
+def test_the_file_contains_the_interface_and_names_the_image(machine: Machine) -> None:
     found = machine.capture()
     assert (found.code, found.err) == (0, "")
     assert found.out == f"{NAME}: written: vLLM 1.2.3 with 14 options\n"
@@ -140,7 +140,7 @@ def test_an_image_with_another_digest_is_another_image(machine: Machine) -> None
 
 
 @pytest.mark.parametrize("words", [["--check"], ["--dry-run"], []])
-def test_an_interface_that_the_lock_has_left_behind_is_told(machine: Machine, words: list[str]) -> None:
+def test_an_interface_that_the_lock_has_left_behind_is_reported(machine: Machine, words: list[str]) -> None:
     complete = f'{{digest: "{ONES}", manifest: "{TWOS}", config: "{ID}", size_bytes: 1}}'
     (machine.folder / "lab.yaml").write_text(service("port: 1").replace(f"example.org/asr@{ONES}", IMAGE))
     lock = machine.folder / "lab.lock.yaml"
@@ -214,7 +214,7 @@ def test_without_docker_the_way_out_is_named(machine: Machine) -> None:
     )
 
 
-def test_who_may_not_use_docker_asks_by_sudo(machine: Machine) -> None:
+def test_a_user_without_docker_permission_uses_sudo(machine: Machine) -> None:
     (machine.path / "docker").rename(machine.path / "docker-of-root")
     denied = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"
     machine.program("docker", f"#!/bin/sh\necho '{denied}' >&2\nexit 1\n")

@@ -101,7 +101,7 @@ def test_no_token_goes_to_an_address_of_the_web(monkeypatch: pytest.MonkeyPatch)
         assert not any("authorization" in each.headers for each in hub.requests)
 
 
-def test_a_server_that_stumbles_is_asked_again() -> None:
+def test_a_request_is_repeated_after_a_server_error() -> None:
     with Hub(tiny()) as hub:
         hub.fail(Fault("LICENSE", status=503, times=2))
         assert _web(hub, "LICENSE") == _locked(FILES["LICENSE"])
@@ -113,7 +113,7 @@ def test_a_server_that_stumbles_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 418])
-def test_an_answer_that_helps_nobody_is_refused(status: int) -> None:
+def test_an_unusable_response_is_refused(status: int) -> None:
     with Hub(tiny()) as hub:
         hub.fail(Fault("LICENSE", status=status))
         assert refused(lambda: _web(hub, "LICENSE")).code == "LCK021"

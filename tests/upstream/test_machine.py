@@ -134,7 +134,7 @@ def test_the_program_travels_whole_and_leaves_nothing(
         ("""echo '{"name": 3}'""", "a: unexpected output, at name: '3'"),
     ],
 )
-def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
+def test_a_failure_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
     stand_in(tmp_path / "bin", monkeypatch, f"#!/bin/sh\ncat >/dev/null\n{script}\n")
     with pytest.raises(ProgramError) as raised:
         machine.inspect("a", store="/srv/models")

@@ -66,7 +66,7 @@ def test_the_order_of_the_artifacts_does_not_matter(target: Path) -> None:
     assert not put(generation("a")[::-1], target).any
 
 
-def test_created_changed_removed_and_unchanged_are_told_apart(target: Path) -> None:
+def test_created_changed_removed_and_unchanged_are_distinguished(target: Path) -> None:
     put(files(keep="1", edit="1", drop="1", dir__drop="1"), target)
     changes = put(files(keep="1", edit="2", new="1", other__new="1"), target)
     assert changes == Changes(

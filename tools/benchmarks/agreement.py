@@ -74,7 +74,7 @@ def main(url: str, python: str, pairs: int) -> None:
 
 
 def prompts(endpoint: ApiEndpoint) -> Iterator[str]:
-    """Yield prompts of the wanted length."""
+    """Yield prompts with the requested number of tokens."""
     source = Prompts(str(time.time_ns()))
     session = runner.BenchSession(endpoint, source, None, Event(), time.monotonic() + 600, lambda _: None, {})
     [point] = points.points("single", points.Sizes(PROMPT_TOKENS, OUTPUT_TOKENS))

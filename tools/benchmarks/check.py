@@ -45,7 +45,7 @@ def fleet(size: int) -> str:
 
 
 def _whole(entry: catalogued.Catalogued) -> bool:
-    """Whether an entry needs nothing of the inventory but a host and an image."""
+    """Return whether an entry needs only a host and an image from the inventory."""
     files = entry.values.get("container", {}).get("files", {})
     return "model" in entry.values and all("url" in file for file in files.values())
 
@@ -70,7 +70,7 @@ def _service(place: int) -> str:
 
 
 def seconds(inventory: Path) -> float:
-    """Time a check as a process of its own."""
+    """Measure the time of a check in a new process."""
     command = [sys.executable, "-m", "sparkiac", "check", str(inventory), "--profile", "strict", "--format", "json"]
     start = time.perf_counter()
     found = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, env=_environment(inventory.parent))
@@ -80,13 +80,13 @@ def seconds(inventory: Path) -> float:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Have byte code written, as an installation has it."""
+    """Compile the byte code, as an installation does."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
 
 def main() -> None:
-    """Print the table. Exits 1 where the largest fleet takes longer than it may."""
+    """Print the table; exit 1 if the largest fleet takes longer than its limit."""
     best = 0.0
     with tempfile.TemporaryDirectory() as folder:
         inventory = Path(folder) / "large.yaml"

@@ -1,4 +1,4 @@
-"""CPU time of whole processes, from cold, beside a process that only imports the libraries.
+"""CPU time of newly started processes, compared with a process that only imports the libraries.
 
 `python tools/benchmarks/cold.py` prints the median of 25 runs, user and system time together, and its ratio to the
 imports. The commands run in turn, so that a slow moment of the machine meets all of them, and byte code is written

@@ -1,4 +1,4 @@
-"""CPU time of `sparkiac generate` for 1,000 hosts: from nothing, unchanged, and after a change of one host.
+"""CPU time of `sparkiac generate` for 1,000 hosts: the first run, an unchanged inventory, one changed host.
 
 Whole processes are measured.
 
@@ -61,7 +61,7 @@ def one(folder: Path, environment: dict[str, str]) -> dict[str, float]:
 
 
 def write_content(target: Path, content: Path) -> None:
-    """Store all files of a tree in one file, for the process that writes them plainly."""
+    """Store all files of a tree in one file, for the reference process that only writes them."""
     files = {str(path.relative_to(target)): path.read_bytes() for path in target.rglob("*") if path.is_file()}
     content.write_bytes(pickle.dumps(files))
     print(f"{len(files)} files, {sum(map(len, files.values())) / 1e6:.1f} MB", file=sys.stderr)

@@ -23,7 +23,7 @@ _LABEL = re.compile(r"\{\{ *\$(?:labels\.)?(\w+)[^}]*\}\}")
 
 
 def text() -> str:
-    """Give the page."""
+    """Return the page."""
     parts = [HEAD]
     for group in catalog.alert_groups().values():
         parts += [f"## {group.title}\n", *map(section, group.alerts)]
@@ -31,7 +31,7 @@ def text() -> str:
 
 
 def section(alert: AlertRule) -> str:
-    """Give what there is to know about an alert."""
+    """Return the section about an alert."""
     wait = f"for {alert.for_min} minutes" if alert.for_min else "at once"
     return "\n".join(
         (
@@ -47,7 +47,7 @@ def section(alert: AlertRule) -> str:
 
 
 def _plain(template: str) -> str:
-    """Give a template with the names of its labels in capitals."""
+    """Return a template with its labels as names in capitals."""
     return _LABEL.sub(lambda found: str(found[1]).upper(), template)
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/catalog.md: all that the catalog holds, with the source of each figure. Run it after a change there."""
+"""Writes docs/catalog.md: the whole catalog, with the source of each figure. Run it after a change of the catalog."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ the weights take in memory, "on disk" what is downloaded.
 
 
 def text() -> str:
-    """Give the page."""
+    """Return the page."""
     entries = [of_recipes.entry(found) for found in catalogued.everything()]
     usable = [each for each in entries if each["status"] == "recipe"]
     aside = [each for each in entries if each["status"] != "recipe"]
@@ -67,13 +67,13 @@ def text() -> str:
 
 
 def engine(name: str) -> tuple[str, ...]:
-    """Say what an engine is for."""
+    """Return the row of an engine."""
     found = engines.named(name)
     return f"{found.title}, `{name}`", found.suits, "yes" if found.tested else "no"
 
 
 def counted(usable: list[Data], aside: list[Data], fragments: list[Data], families: list[Data]) -> str:
-    """Say how much there is."""
+    """Return the sentence that counts the entries of each kind."""
     states = {state: sum(each["status"] == state for each in aside) for state in ("mention", "superseded", "retired")}
     counts = {
         "recipes that can be deployed": len(bases(usable)),
@@ -98,17 +98,17 @@ def symptoms() -> Iterator[tuple[str, ...]]:
 
 
 def bases(entries: Iterable[Data]) -> list[Data]:
-    """Keep recipes."""
+    """Return the entries that are recipes."""
     return [each for each in entries if each["kind"] == "recipe"]
 
 
 def variants(entries: Iterable[Data]) -> list[Data]:
-    """Keep variants."""
+    """Return the entries that are variants."""
     return [each for each in entries if each["kind"] == "variant"]
 
 
 def by_use(entries: list[Data]) -> Iterator[tuple[str, ...]]:
-    """Give use cases with their recipes, and with variants that are good for something that their recipe is not."""
+    """Return use cases with their recipes, and with the variants whose recipe does not list the use case."""
     uses = {each["name"]: each["use_cases"] for each in entries}
     for use in of_recipes.USE_CASES:
         fit = [name for name in uses if use in uses[name]]
@@ -135,7 +135,7 @@ def variant(each: Data) -> tuple[str, ...]:
 
 
 def measured(entries: Iterable[Data]) -> Iterator[tuple[str, ...]]:
-    """Write each figure with the entry that it stands in."""
+    """Write each figure with its entry."""
     for each in entries:
         for figure in each["measured"]:
             if figure["of"] == each["kind"]:
@@ -172,7 +172,7 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
 
 
 def known(tag: Data) -> str:
-    """Say what must be known of a tag."""
+    """Return what a user must know about a tag."""
     words = [f"failed on {platform}: {why}" for platform, why in sorted(tag["failed_on"].items())]
     words += ["moving tag"] if tag["moving"] else []
     words += [f"lacks {', '.join(tag['lacks'])}"] if tag["lacks"] else []
@@ -180,7 +180,7 @@ def known(tag: Data) -> str:
 
 
 def drafters() -> Iterator[tuple[str, ...]]:
-    """Write the pairs."""
+    """Write the pairs of target and drafter."""
     for pair in catalog.drafters():
         drafter = code(pair.drafter) if pair.drafter else "built in" if pair.built_in else "none named"
         tokens = str(pair.num_speculative_tokens or "")
@@ -201,7 +201,7 @@ def reason(each: Data) -> tuple[str, ...]:
 
 
 def standing() -> Iterator[tuple[str, ...]]:
-    """Write the corrections that hold for every recipe."""
+    """Write the corrections that apply to every recipe."""
     for each in catalog.standing().corrections:
         yield plain_text(each.what), plain_text(each.why)
 
@@ -224,7 +224,7 @@ def code(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Keep Markdown from reading signs of the text as its own."""
+    """Escape characters that have a meaning in Markdown."""
     return "".join(f"\\{sign}" if sign in "|<>*_`[]~\\" else sign for sign in text)
 
 

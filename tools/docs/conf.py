@@ -1,4 +1,4 @@
-"""Settings of Sphinx, which makes the site from the pages of docs/: `make docs`."""
+"""Settings of Sphinx, which builds the site from the pages of docs/: `make docs`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE: Final = re.compile(r"\]\(([\w/-]+)\.md\)")
 
 
 def setup(app: Sphinx) -> Data:
-    """Make the menu from the sections of index.md and their links."""
+    """Build the menu from the sections of index.md and their links."""
     app.connect("source-read", add_menu)
     return {"parallel_read_safe": True}
 

@@ -17,7 +17,7 @@ from tests import test_nothing_lost as lost
 
 
 def main() -> None:
-    """Write the record. A field without a destination is printed, and ends this with 1."""
+    """Write the record; print each field without a destination, and exit 1 if there is one."""
     keys = sys.argv[1:] or {place.rpartition(".")[2] for place in lost.RECORDED}
     found = {place: lost.destination(lost.EVERY[place]) for place in lost.RECORDED if place.rpartition(".")[2] in keys}
     former = {place: each for place, each in destinations.recorded().items() if place in lost.RECORDED}

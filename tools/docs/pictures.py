@@ -41,7 +41,7 @@ deployments:
 
 
 def shown(command: str, folder: Path) -> str:
-    """Run a command in a pseudo-terminal, so that it prints its colours, and give what it printed."""
+    """Run a command in a pseudo-terminal, so that it prints colours, and return its output."""
     path = f"{folder / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
     environment = {"PATH": path, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color", "STUB": str(folder)}
     inside = f"stty cols {COLUMNS}; {command}"

@@ -152,7 +152,7 @@ def keys() -> Iterator[str]:
 
 
 def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str]:
-    """Write an example of a key, and where its value ends up. What its keys hold is shown there."""
+    """Write an example of a key, and where its value ends up; the keys of a mapping have examples of their own."""
     if data.get("deprecated"):
         return FORMER, FORMER
     line, ends = example(model, name), destinations.of(model.__name__, name)
@@ -184,7 +184,7 @@ def _walk(owner: Data, at: str, classes: Data, found: dict[str, list[str]]) -> N
 
 
 def references(data: Data, place: str) -> Iterator[tuple[str, str]]:
-    """Give the classes that a value may have, each with its place."""
+    """Return the classes that a value can have, each with its path."""
     if "$ref" in data:
         yield data["$ref"].rpartition("/")[2], place
     for part in (*data.get("anyOf", ()), *data.get("oneOf", ())):
@@ -196,7 +196,7 @@ def references(data: Data, place: str) -> Iterator[tuple[str, str]]:
 
 
 def key(name: str, data: Data, owner: Data, found: dict[str, list[str]]) -> tuple[str, str, str, str]:
-    """Write a key. A key without a description is an error of the model: this fails."""
+    """Write a key; fail if the model has no description of it."""
     return f"`{name}`", "; or ".join(types(data, found)), default(name, data, owner), cell(data["description"])
 
 
@@ -213,7 +213,7 @@ def default(name: str, data: Data, owner: Data) -> str:
 
 
 def types(data: Data, found: dict[str, list[str]]) -> list[str]:
-    """Write what a value may be. That it may be unset says the default."""
+    """Write the type of a value; the default shows whether it can be unset."""
     if "$ref" in data:
         heading = found[data["$ref"].rpartition("/")[2]][0]
         return [f"keys of [{cell(heading)}]({anchor(heading)})"]
@@ -232,7 +232,7 @@ def types(data: Data, found: dict[str, list[str]]) -> list[str]:
 
 
 def values(data: Data) -> list[str]:
-    """Return the words that a value may be."""
+    """Return the allowed words of a value."""
     return [str(each) for each in data.get("enum", [data.get("const")])]
 
 

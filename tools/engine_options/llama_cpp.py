@@ -32,12 +32,12 @@ OTHERWISE: Final = re.compile(r"sto[a-z]+\(|\.find\(|split|_from_|ifstream|read_
 
 
 def release(version: str) -> str:
-    """Give the build that a release of the package is of: 9093.0.0 is b9093."""
+    """Return the llama.cpp build of a release of the package: 9093.0.0 is b9093."""
     return f"b{version.partition('.')[0]}"
 
 
 def read(path: Path) -> dict[str, Option]:
-    """Give every spelling that the server of an archive takes."""
+    """Return every option spelling that the server in an archive accepts."""
     with tarfile.open(path) as archive:
         names = {name.partition("/llama.cpp/")[2]: name for name in archive.getnames()}
         texts = [_content(archive, names[each]) for each in SOURCES]
@@ -59,7 +59,7 @@ def _uncommented(source: str) -> str:
 
 
 def _end(source: str, start: int) -> int:
-    """Give the place behind the bracket that closes the one at `start`."""
+    """Return the position after the bracket that closes the one at `start`."""
     depth, at = 0, start
     while at < len(source):
         token = TOKEN.match(source, at)
@@ -74,7 +74,7 @@ def _end(source: str, start: int) -> int:
 
 
 def _parts(inside: str) -> list[str]:
-    """Split at the commas that stand in no bracket and no text."""
+    """Split at the commas outside of brackets and strings."""
     found, at, begun = [], 0, 0
     while at < len(inside):
         token = TOKEN.match(inside, at)
@@ -91,7 +91,7 @@ def _parts(inside: str) -> list[str]:
 
 
 def _calls(source: str) -> Iterator[tuple[list[str], str]]:
-    """Give the arguments of every common_arg, and the calls behind it."""
+    """Return the arguments of every common_arg, and the calls chained to it."""
     for found in re.finditer(r"add_opt\(\s*common_arg\(", source):
         end = _end(source, found.end() - 1)
         yield _parts(source[found.end() : end - 1]), source[end : _end(source, found.start() + len("add_opt")) - 1]
@@ -133,7 +133,7 @@ def _option(call: list[str], source: str, speculative: str) -> dict[str, Option]
 
 
 def _taken(arguments: str, body: str, source: str, speculative: str) -> Option:
-    """Give what a handler takes."""
+    """Return the kind of value that a handler accepts."""
     if arguments.count("std::string") > 1:
         return Option("words")
     if "std::string" not in arguments:
@@ -151,7 +151,7 @@ def _taken(arguments: str, body: str, source: str, speculative: str) -> Option:
 
 
 def _compared(body: str, source: str) -> set[str]:
-    """Give the words that a handler compares its value with."""
+    """Return the words with which a handler compares its value."""
     found = set(COMPARED.findall(body))
     for test in TESTED.findall(body):
         inside = re.search(r"::" + test + r"\([^)]*\)\s*\{([^}]*)\}", source)

@@ -1,4 +1,4 @@
-"""The options of SGLang's server, read from the syntax trees of a released wheel; nothing of it is run.
+"""The options of SGLang's server, read from the syntax trees of a released wheel without running it.
 
 Two forms are read: `parser.add_argument(...)` in `ServerArgs.add_cli_args`, and annotated fields,
 `name: A[type, "help"]` or `name: A[type, Arg(...)]`, which SGLang turns into arguments since 0.5.12.
@@ -45,7 +45,7 @@ class Source:
         return self.trees[path]
 
     def find(self, name: str, scope: list[ast.stmt], depth: int = 0) -> tuple[ast.expr | ast.stmt, list[ast.stmt]]:
-        """Give what a name stands for in a list of statements, and the statements that it stands among."""
+        """Return the value assigned to a name in a list of statements, and the statements around it."""
         for statement in scope:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=each)], value=value) if each == name:
@@ -62,12 +62,12 @@ class Source:
         raise UnknownError(name)
 
     def path(self, module: str) -> str | None:
-        """Give the file of a module."""
+        """Return the file of a module."""
         stem = module.replace(".", "/")
         return next((each for each in (f"{stem}.py", f"{stem}/__init__.py") if each in self.names), None)
 
     def value(self, node: ast.expr, scope: list[ast.stmt]) -> Any:
-        """Give the value of an expression. Raises UnknownError where it is more than constants, lists and keys."""
+        """Return the value of an expression. Raises UnknownError if it contains more than constants, lists and keys."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -83,7 +83,7 @@ class Source:
                 return self.value(*self.meant(node, scope))
 
     def meant(self, node: ast.expr, scope: list[ast.stmt]) -> tuple[ast.expr, list[ast.stmt]]:
-        """Give the expression that a name, an attribute of a class or a function's last line is."""
+        """Return the expression that a name, a class attribute or a function call stands for, with its scope."""
         found: ast.expr | ast.stmt = node
         match node:
             case ast.Name(id=name):
@@ -102,7 +102,7 @@ class Source:
 
 
 def read(path: Path) -> dict[str, Option]:
-    """Give every spelling that the server of a wheel takes."""
+    """Return every option spelling that the server in a wheel accepts."""
     source = Source(path)
     found: dict[str, Option] = {}
     for names, given, scope in declared(source):
@@ -114,7 +114,7 @@ def read(path: Path) -> dict[str, Option]:
 
 
 def methods(source: Source) -> tuple[str, ...]:
-    """Give the built-in speculative methods of a release whose parser takes any text: it looks the text up later."""
+    """Return the built-in speculative methods of a release whose parser accepts any text and looks it up later."""
     owner, _ = source.find("SpeculativeAlgorithm", source.tree(METHODS).body)
     body = owner.body if isinstance(owner, ast.ClassDef) else []
     names = {ast.unparse(each.targets[0]) for each in body if isinstance(each, ast.Assign)}
@@ -122,7 +122,7 @@ def methods(source: Source) -> tuple[str, ...]:
 
 
 def declared(source: Source) -> Iterator[tuple[list[str], dict[str, ast.expr], list[ast.stmt]]]:
-    """Give the spellings and the keywords of every argument, with the statements around them."""
+    """Return the spellings and keywords of every argument, with the statements around it."""
     root = source.tree(ROOT)
     fields = sorted(name for name in source.names if name.startswith(FIELDS) and name.endswith(".py"))
     for path in (ROOT, *fields):
@@ -144,7 +144,7 @@ def declared(source: Source) -> Iterator[tuple[list[str], dict[str, ast.expr], l
 def annotated(
     source: Source, name: str, annotation: ast.expr, scope: list[ast.stmt]
 ) -> Iterator[tuple[list[str], dict[str, ast.expr], list[ast.stmt]]]:
-    """Give the argument that a field is, if it is one."""
+    """Return the argument that a field declares, or None."""
     match annotation:
         case ast.Subscript(value=ast.Name(id="A"), slice=ast.Tuple(elts=[kind, *rest])):
             about = next((each for each in rest if ast.unparse(each).startswith("Arg(")), None)
@@ -162,7 +162,7 @@ def annotated(
 
 
 def typed(kind: ast.expr) -> dict[str, ast.expr]:
-    """Give a field's type as the keywords of an argument."""
+    """Convert a field's type to the keywords of an argument."""
     match kind:
         case (
             ast.Subscript(value=ast.Name(id="Optional"), slice=inside)
@@ -180,7 +180,7 @@ def typed(kind: ast.expr) -> dict[str, ast.expr]:
 
 
 def described(source: Source, given: Mapping[str, ast.expr], scope: list[ast.stmt]) -> Option:
-    """Give what an argument takes."""
+    """Return the kind of value that an argument accepts."""
     match given.get("action_kwargs"):
         case ast.Dict(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
@@ -208,14 +208,14 @@ def described(source: Source, given: Mapping[str, ast.expr], scope: list[ast.stm
 
 
 def retired(source: Source, given: Mapping[str, ast.expr], scope: list[ast.stmt]) -> bool:
-    """Tell whether a retired argument takes no value."""
+    """Return whether a retired argument takes no value."""
     if "nargs" in given:
         return bool(source.value(given["nargs"], scope) == 0)
     return "Alias" not in ast.unparse(given["action"])
 
 
 def raises(source: Source, action: str, scope: list[ast.stmt]) -> bool:
-    """Tell whether an action does nothing but raise."""
+    """Return whether an action only raises."""
     with contextlib.suppress(UnknownError):
         owner, _ = source.find(action, scope)
         for method in owner.body if isinstance(owner, ast.ClassDef) else ():

@@ -1,4 +1,4 @@
-"""One file for each engine: every option, and the releases in which its server takes it.
+"""One file for each engine: every option, and the releases whose server accepts it.
 
 `tables.py ENGINE ARCHIVE...` reads released archives and adds them to `sparkiac/catalog/options/ENGINE.json`.
 """
@@ -22,11 +22,11 @@ VERSION: Final = re.compile(r"-(\d+(?:\.\d+)*(?:\.post\d+)?)[-.]")
 
 
 class UnknownError(Exception):
-    """What cannot be told from the source."""
+    """Something that the source does not show."""
 
 
 class Option(NamedTuple):
-    """What one spelling takes in one release."""
+    """What one spelling accepts in one release."""
 
     kind: str
     """What it takes, as sparkiac/engines/tables.py lists it; `removed` where it only stops the server."""
@@ -40,12 +40,12 @@ Releases = dict[str, dict[str, Option]]
 
 
 def order(release: str) -> list[int]:
-    """Give a release as what can be sorted."""
+    """Return a sort key for a release."""
     return [int(part) for part in re.findall(r"\d+", release)]
 
 
 def folded(found: Releases) -> dict[str, object]:
-    """Give the options of all releases as spelling → fact → the releases in which it holds."""
+    """Return the options of all releases: spelling → fact → the releases in which it holds."""
     releases = sorted(found, key=order)
     options = {}
     for name in sorted({name for each in found.values() for name in each}):
@@ -63,7 +63,7 @@ def folded(found: Releases) -> dict[str, object]:
 
 
 def spans(held: list[str], releases: list[str]) -> str:
-    """Write releases as ranges: `0.5.1..0.5.4` has both ends, `0.5.9..` goes on to the newest one that was read."""
+    """Write releases as ranges: `0.5.1..0.5.4` includes both ends, `0.5.9..` extends to the newest release read."""
     runs: list[list[str]] = []
     for release in held:
         if runs and releases.index(runs[-1][-1]) + 1 == releases.index(release):
@@ -77,7 +77,7 @@ def spans(held: list[str], releases: list[str]) -> str:
 
 
 def unfolded(raw: dict[str, dict[str, Any]], releases: list[str]) -> Releases:
-    """Give the options of each release again."""
+    """Return the options of each release; the inverse of `folded`."""
     found: Releases = {release: {} for release in releases}
     for name, facts in raw.items():
         words = {word: listed(text, releases) for word, text in facts.get("choices", {}).items()}
@@ -89,7 +89,7 @@ def unfolded(raw: dict[str, dict[str, Any]], releases: list[str]) -> Releases:
 
 
 def listed(text: str, releases: list[str]) -> list[str]:
-    """Give the releases of some ranges."""
+    """Return the releases in these ranges."""
     found = []
     for span in text.split(", "):
         first, dots, last = span.partition("..")

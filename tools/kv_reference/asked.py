@@ -1,4 +1,4 @@
-"""Ask vLLM's own functions how they lay out the KV cache of networks that a CPU cannot serve.
+"""Record how vLLM's own functions lay out the KV cache of networks that a CPU cannot serve.
 
 Runs with the Python of a venv that has vLLM; reads configurations from standard input, writes JSON. The specification
 of each layer is made here, from the configuration alone; shapes of states, alignment, groups and blocks are vLLM's.
@@ -94,7 +94,7 @@ CASES: tuple[dict[str, Any], ...] = (
 
 
 def main() -> None:
-    """Answer all cases."""
+    """Return the record of all cases."""
     configs = json.load(sys.stdin)
     answers = [{**case, **answer(case, configs[case["model"]])} for case in CASES if knows(configs[case["model"]])]
     json.dump({"release": RELEASE, "pool_bytes": POOL_BYTES, "cases": answers}, sys.stdout, indent=1)
@@ -102,12 +102,12 @@ def main() -> None:
 
 
 def knows(config: dict[str, Any]) -> bool:
-    """Whether this release has the layers of a model."""
+    """Return whether this release has the layers of a model."""
     return "compress_ratios" not in config or compressed.ATTENTION is not None
 
 
 def answer(case: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    """Answer one case, or say why vLLM refuses it."""
+    """Return the record of one case, or why vLLM refuses it."""
     text = config.get("text_config", config)
     vllm = engine(case, text)
     stages = layers(case, text, vllm)
@@ -129,7 +129,7 @@ def answer(case: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
 
 
 def engine(case: dict[str, Any], text: dict[str, Any]) -> Any:
-    """Give what the functions read of a configuration, under vLLM's names."""
+    """Return the values that the functions read from a configuration, under vLLM's names."""
     hybrid = state_of(text, 1, 0) is not None
     batch = case.get("max_num_batched_tokens", 8192)
     cached = case.get("enable_prefix_caching", True)
@@ -164,7 +164,7 @@ def engine(case: dict[str, Any], text: dict[str, Any]) -> Any:
 
 
 def layers(case: dict[str, Any], text: dict[str, Any], vllm: Any) -> list[dict[str, Any]]:
-    """Give the specifications of the layers of each stage."""
+    """Return the specifications of the layers of each stage."""
     count, stages = text["num_hidden_layers"], case.get("pipeline_parallel_size", 1)
     nextn = text.get("mtp_num_hidden_layers", text.get("num_nextn_predict_layers", 0)) if case.get("method") else 0
     specs = sparse(text, count + nextn) if "index_topk" in text else dense(case, text, vllm, count + nextn)
@@ -177,14 +177,14 @@ def layers(case: dict[str, Any], text: dict[str, Any], vllm: Any) -> list[dict[s
 
 
 def sparse(text: dict[str, Any], count: int) -> dict[str, Any]:
-    """Give the specifications of layers with sparse attention, which are packed in FP8."""
+    """Return the specifications of layers with sparse attention, which are packed in FP8."""
     block = 256 if "compress_ratios" in text else 64
     found = (compressed.specs(text, index, block=block, dtype=compressed.PACKED) for index in range(count))
     return {name: spec for each in found for name, spec in each.items()}
 
 
 def dense(case: dict[str, Any], text: dict[str, Any], vllm: Any, count: int) -> dict[str, Any]:
-    """Give the specifications of all other layers; those behind the last one see the whole context."""
+    """Return the specifications of all other layers; those after the last one attend to the whole context."""
     ranks, tokens = case.get("tensor_parallel_size", 1), case.get("drafts", 0)
     dtype = torch.uint8 if case.get("kv_cache_dtype") == "fp8" else torch.bfloat16
     state = state_of(text, ranks, tokens)
@@ -198,7 +198,7 @@ def dense(case: dict[str, Any], text: dict[str, Any], vllm: Any, count: int) -> 
 
 
 def blocked(text: dict[str, Any], index: int) -> dict[str, Any]:
-    """Give the configuration of a layer whose heads are its own."""
+    """Return the configuration of one layer, with its own number of KV heads if it has one."""
     if "block_configs" not in text or text["block_configs"][index]["attention"].get("no_op"):
         return text
     group = text["block_configs"][index]["attention"]["n_heads_in_group"]
@@ -206,14 +206,14 @@ def blocked(text: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 def span(count: int, rank: int, stages: int) -> tuple[int, int]:
-    """Give the layers of one stage, as vLLM shares them out."""
+    """Return the layers of one stage, distributed as vLLM does."""
     from vllm.distributed.utils import get_pp_indices  # noqa: PLC0415  it loads much
 
     return get_pp_indices(count, rank, stages)
 
 
 def kinds_of(text: dict[str, Any]) -> list[str]:
-    """Give the kind of each layer."""
+    """Return the kind of each layer."""
     if pattern := text.get("hybrid_override_pattern"):
         return [{"M": "state", "*": "full"}.get(letter, "none") for letter in pattern]
     if marks := text.get("hybrid_layer_pattern"):
@@ -231,7 +231,7 @@ def kinds_of(text: dict[str, Any]) -> list[str]:
 
 
 def state_of(text: dict[str, Any], ranks: int, tokens: int) -> MambaSpec | None:
-    """Give the specification of a state without padding, with vLLM's own shapes."""
+    """Return the specification of a state without padding, with vLLM's own shapes."""
     if "linear_num_value_heads" in text:
         names = ("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim")
         numbers = [text[name] for name in (*names, "linear_conv_kernel_dim")]
@@ -261,7 +261,7 @@ def state_of(text: dict[str, Any], ranks: int, tokens: int) -> MambaSpec | None:
 
 
 def block_size(case: dict[str, Any], text: dict[str, Any], state: Any, dtype: torch.dtype, ranks: int) -> int:
-    """Give the block size that vLLM's platform sets, by its own function where the release has one to call."""
+    """Return the block size that vLLM's platform sets, from its own function if the release has one."""
     block = case.get("block_size", 16)
     if state is None:
         return block
@@ -274,7 +274,7 @@ def block_size(case: dict[str, Any], text: dict[str, Any], state: Any, dtype: to
 
 
 def aligned(block: int, whole: Any, state: Any) -> int:
-    """Call Platform._align_hybrid_block_size with what it reads, and give the block size that it sets."""
+    """Call Platform._align_hybrid_block_size with the values it reads, and return the block size that it sets."""
     from unittest import mock  # noqa: PLC0415  for one call
 
     from vllm.model_executor.models import ModelRegistry  # noqa: PLC0415  it loads much
@@ -309,7 +309,7 @@ def aligned(block: int, whole: Any, state: Any) -> int:
 def spec(  # noqa: PLR0913, PLR0917  what the specification of a layer is made of
     kind: str, text: dict[str, Any], state: Any, block: int, dtype: torch.dtype, ranks: int, vllm: Any, tokens: int
 ) -> Any:
-    """Give the specification of one layer."""
+    """Return the specification of one layer."""
     if kind == "none":
         return None
     if kind == "state":
@@ -344,7 +344,7 @@ def spec(  # noqa: PLR0913, PLR0917  what the specification of a layer is made o
 
 
 def head(text: dict[str, Any], windowed: bool) -> tuple[int, int, int]:  # noqa: FBT001  a kind of two
-    """Give KV heads and the sizes of their keys and values."""
+    """Return the number of KV heads and the sizes of their keys and values."""
     size = text.get("head_dim") or text["hidden_size"] // text["num_attention_heads"]
     heads = text["num_key_value_heads"]
     if windowed:

@@ -1,4 +1,4 @@
-"""Specifications of layers with sparse attention, as vLLM's own classes give them.
+"""Specifications of layers with sparse attention, computed by vLLM's own classes.
 
 Making an attention layer wants a GPU; what it says of its caches does not. Layers are in the order in which vLLM's
 attention registers them.
@@ -23,7 +23,7 @@ OVERLAPS = 4
 
 
 def module(*names: str) -> Any:
-    """Give the first module that this release has."""
+    """Return the first of these modules that the release contains."""
     for name in names:
         try:
             return importlib.import_module(name)
@@ -38,7 +38,7 @@ WINDOW = module("vllm.v1.attention.backends.mla.sparse_swa")
 
 
 def specs(text: dict[str, Any], index: int, *, block: int, dtype: str) -> dict[str, Any]:
-    """Give the specifications of one layer; those behind the last one are for multi-token prediction."""
+    """Return the specifications of one layer; layers after the last one are for multi-token prediction."""
     cache = SimpleNamespace(block_size=block, cache_dtype=dtype)
     engine = SimpleNamespace(cache_config=cache, model_config=SimpleNamespace(dtype=torch.bfloat16))
     made = compressed(text, index, engine) if "compress_ratios" in text else indexed(text, index, engine)
@@ -46,7 +46,7 @@ def specs(text: dict[str, Any], index: int, *, block: int, dtype: str) -> dict[s
 
 
 def compressed(text: dict[str, Any], index: int, engine: Any) -> Iterator[tuple[str, Any]]:
-    """Give the caches of a layer with a window and compressed attention."""
+    """Return the caches of a layer with a window and compressed attention."""
     ratio = max(1, text["compress_ratios"][index]) if index < text["num_hidden_layers"] else 1
     cache = engine.cache_config
     if ratio == OVERLAPS:
@@ -67,7 +67,7 @@ def compressed(text: dict[str, Any], index: int, engine: Any) -> Iterator[tuple[
 
 
 def inputs(size: int, ratio: int, engine: Any) -> Any:
-    """Give the cache of a compressor's inputs: keys and scores, of two ratios of tokens where they overlap."""
+    """Return the cache of a compressor's inputs: keys and scores, of two compression ratios if windows overlap."""
     with registering(COMPRESSOR):
         cache = COMPRESSOR.CompressorStateCache(
             state_dim=2 * size * (2 if ratio == OVERLAPS else 1), dtype=torch.float32, compress_ratio=ratio, prefix=""
@@ -76,7 +76,7 @@ def inputs(size: int, ratio: int, engine: Any) -> Any:
 
 
 def indexed(text: dict[str, Any], index: int, engine: Any) -> Iterator[tuple[str, Any]]:
-    """Give the caches of a layer with latent attention and an indexer."""
+    """Return the caches of a layer with latent attention and an indexer."""
     offset, every = text.get("index_skip_topk_offset", 2), text.get("index_topk_freq", 1)
     if index >= text["num_hidden_layers"] or max(index - offset + 1, 0) % every == 0:
         yield "indexer", indexer(DeepseekV32IndexerCache, text, engine, 1)
@@ -91,13 +91,13 @@ def indexed(text: dict[str, Any], index: int, engine: Any) -> Iterator[tuple[str
 
 
 def indexer(kind: Any, text: dict[str, Any], engine: Any, ratio: int) -> Any:
-    """Give the cache of an indexer's keys: FP8, and a scale in 32 bits for 128 of them."""
+    """Return the cache of an indexer's keys: FP8, with a 32-bit scale per 128 of them."""
     size = text["index_head_dim"] + text["index_head_dim"] // 128 * 4
     own = SimpleNamespace(cache_config=engine.cache_config, head_dim=size, dtype=torch.uint8, compress_ratio=ratio)
     return kind.get_kv_cache_spec(own, engine)
 
 
 def registering(where: Any) -> Any:
-    """Let a cache of a module register itself in a configuration that is thrown away."""
+    """Let a cache register itself in a temporary configuration."""
     thrown_away = SimpleNamespace(compilation_config=SimpleNamespace(static_forward_context={}))
     return mock.patch.object(where, "get_current_vllm_config", return_value=thrown_away)

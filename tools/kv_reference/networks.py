@@ -1,4 +1,4 @@
-"""Networks of a few layers, one for each way of keeping something between tokens."""
+"""Networks of a few layers, one for each kind of KV cache or state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start real servers for small networks and write what they say of their KV cache to standard output, as JSON.
+"""Start real servers for small networks and write what they print about their KV cache as JSON to standard output.
 
 `record.py VENV [NETWORK …]`
 """
@@ -45,7 +45,7 @@ _LABELS: Final = (
 
 
 def environment(venv: Path) -> dict[str, str]:
-    """Give the variables of a server: those of the venv's env.sh, without the network."""
+    """Return the environment of a server: that of the venv's env.sh, with network access turned off."""
     command = f". {venv}/env.sh && env -0" if (venv / "env.sh").exists() else "env -0"
     said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
     variables = dict(line.split("=", 1) for line in said.split("\0") if "=" in line)
@@ -53,12 +53,12 @@ def environment(venv: Path) -> dict[str, str]:
 
 
 def options(network: str) -> dict[str, Any]:
-    """Give the options of one server."""
+    """Return the options of one server."""
     return {**OPTIONS, "block_size": BLOCKS.get(network, OPTIONS["block_size"])}
 
 
 def arguments(told: dict[str, Any]) -> list[str]:
-    """Give options as words of a command line."""
+    """Return options as words of a command line."""
     words: list[str] = []
     for name, value in told.items():
         flag = name.replace("_", "-")
@@ -67,14 +67,14 @@ def arguments(told: dict[str, Any]) -> list[str]:
 
 
 def free_port() -> int:
-    """Give a port of the loopback that nothing listens on."""
+    """Return a free loopback port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def metrics(port: int, server: subprocess.Popen[bytes]) -> str:
-    """Wait until the server answers, and give what its metrics say; empty if it ends before."""
+    """Wait until the server answers, and return its metrics; empty if it ends before."""
     until = time.monotonic() + _START_S
     while time.monotonic() < until and server.poll() is None:
         try:
@@ -86,7 +86,7 @@ def metrics(port: int, server: subprocess.Popen[bytes]) -> str:
 
 
 def run(venv: Path, model: Path) -> dict[str, Any]:
-    """Start one server, ask it, end it, and give what it said."""
+    """Start one server, request its metrics, stop it, and return log and metrics."""
     port = free_port()
     command = [f"{venv}/bin/vllm", "serve", str(model), "--load-format", "dummy", "--host", "127.0.0.1"]
     log = model / "log"
@@ -113,7 +113,7 @@ def run(venv: Path, model: Path) -> dict[str, Any]:
 
 
 def kept(log: str, said: str) -> dict[str, Any]:
-    """Give what is kept of a log and of metrics."""
+    """Return the parts of a log and of metrics that are stored."""
     found = re.search(r"^vllm:cache_config_info\{(.*)\}", said, re.MULTILINE)
     labels = dict(re.findall(r'(\w+)="([^"]*)"', found[1])) if found else {}
     lines = [

@@ -33,7 +33,7 @@ SECOND: Final = "vllm/v1/worker/gpu/model_runner.py"
 
 
 class Boundary(NamedTuple):
-    """One constant, and a pattern that a file of vLLM has from that release on, or no longer has."""
+    """One constant, and a pattern that appears in a file of vLLM with that release, or disappears."""
 
     constant: str
     """module:name of sparkiac.memory, with a key for a table."""
@@ -123,7 +123,7 @@ def _wheel(version: str, archives: Path) -> zipfile.ZipFile:
 
 
 def rows(archives: Path, newest: str) -> Iterator[tuple[str, ...]]:
-    """Give one row for each constant: its release, the pattern on both sides and in the newest one, the verdict."""
+    """Return one row per constant: its release, matches before, after and in the newest release, and the verdict."""
     for boundary in BOUNDARIES:
         before, after = sides(release(boundary.constant))
         found = tuple(has(boundary, version, archives) for version in (before, after, newest))

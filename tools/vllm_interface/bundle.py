@@ -1,4 +1,4 @@
-"""Write the extractor as one program, for an image that cannot see this folder.
+"""Write the extractor as one program, to run in an image without this folder.
 
 `bundle.py | docker run --rm -i --entrypoint python3 IMAGE - --installed > interface.json`
 """
@@ -22,7 +22,7 @@ sys.modules["extract"].main()
 
 
 def bundle() -> str:
-    """Give one program that holds the modules as text and runs them."""
+    """Return one program that contains the modules as text and runs them."""
     folder = Path(__file__).parent
     modules = {name: (folder / f"{name}.py").read_text() for name in MODULES}
     return f"MODULES = {modules!r}\n{START}"

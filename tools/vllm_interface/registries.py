@@ -1,4 +1,4 @@
-"""Names that vLLM knows apart from its options: read from the source's syntax tree, without running anything."""
+"""Names that vLLM accepts besides its options: read from the source's syntax trees, without running anything."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ELSEWHERE = {"previously_supported_models": "previous_architectures", "oot_suppo
 
 
 def collect(source: Path) -> dict[str, Any]:
-    """Give all registries by their names."""
+    """Return all registries by name."""
     configs = tuple(f"vllm/config/{name}.py" for name in CONFIG)
     found: dict[str, Any] = {"variables": variables(source)}
     found["undeclared_variables"] = sorted(read_variables(source) - set(found["variables"]))
@@ -53,12 +53,12 @@ def collect(source: Path) -> dict[str, Any]:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """Parse a file; an absent one is empty."""
+    """Parse a file; a missing one counts as empty."""
     return ast.parse(path.read_text()) if path.exists() else ast.Module(body=[], type_ignores=[])
 
 
 def assigned(module: ast.Module) -> dict[str, ast.expr]:
-    """Give what is assigned to each name of a module."""
+    """Return the value assigned to each name of a module."""
     found: dict[str, ast.expr] = {}
     for node in module.body:
         if isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
@@ -69,7 +69,7 @@ def assigned(module: ast.Module) -> dict[str, ast.expr]:
 
 
 def texts(node: ast.expr | None, scope: dict[str, ast.expr]) -> list[str]:
-    """Give the texts of a Literal, list, tuple or set, of what a name stands for, and of the argument of a call."""
+    """Return the texts in a Literal, list, tuple or set, also behind a name or in the argument of a call."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.Name) and node.id in scope:
@@ -87,7 +87,7 @@ def texts(node: ast.expr | None, scope: dict[str, ast.expr]) -> list[str]:
 
 
 def listed(source: Path, variable: str, paths: tuple[str, ...]) -> set[str]:
-    """Give the texts that a variable lists, in the first file that has it."""
+    """Return the texts that a variable lists, from the first file that defines it."""
     for path in paths:
         scope = assigned(tree(source / path))
         if variable in scope:
@@ -96,7 +96,7 @@ def listed(source: Path, variable: str, paths: tuple[str, ...]) -> set[str]:
 
 
 def members(source: Path, classes: set[str]) -> set[str]:
-    """Give the members of an enumeration, from the first file that has it."""
+    """Return the members of an enumeration, from the first file that defines it."""
     for path in ATTENTION:
         for node in ast.walk(tree(source / path)):
             if isinstance(node, ast.ClassDef) and node.name in classes:
@@ -107,7 +107,7 @@ def members(source: Path, classes: set[str]) -> set[str]:
 
 
 def variables(source: Path) -> dict[str, dict[str, Any]]:
-    """Give the environment variables that vLLM declares, with type and choices."""
+    """Return the environment variables that vLLM declares, with type and choices."""
     module = tree(source / "vllm/envs.py")
     annotations = {
         each.target.id: ast.unparse(each.annotation)
@@ -129,12 +129,12 @@ def variables(source: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_variables(source: Path) -> set[str]:
-    """Give the names that are read from the environment anywhere in the source."""
+    """Return the names that the source reads from the environment."""
     return {name for path in (source / "vllm").rglob("*.py") for name in READ.findall(path.read_text(errors="replace"))}
 
 
 def parsers(source: Path, kind: str, folders: tuple[str, ...]) -> set[str]:
-    """Give the parsers of one kind: from the table that newer releases have, and from every call that registers one."""
+    """Return the parsers of one kind: from the table of newer releases, and from every call that registers one."""
     table = f"_{kind.upper()}_PARSERS_TO_REGISTER"
     calls = {f"{kind}ParserManager.register_module", f"{kind}ParserManager.register_lazy_module"}
     found: set[str] = set()
@@ -150,13 +150,13 @@ def parsers(source: Path, kind: str, folders: tuple[str, ...]) -> set[str]:
 
 
 def metrics(source: Path) -> set[str]:
-    """Give the names of the Prometheus series, as they are declared: without the endings that the client adds."""
+    """Return the names of the Prometheus series as declared, without the suffixes that the client adds."""
     paths = [path for path in (source / "vllm").rglob("*.py") if "benchmarks" not in path.parts]
     return {name for path in paths for name in METRIC.findall(path.read_text(errors="replace"))}
 
 
 def architectures(source: Path) -> dict[str, Any]:
-    """Give the model architectures that are served, that were served by an older release, and that plugins serve."""
+    """Return the model architectures that this release serves, that older releases served, and that plugins serve."""
     found: dict[str, Any] = {"architectures": set(), "previous_architectures": {}, "plugin_architectures": []}
     for name, table in assigned(tree(source / "vllm/model_executor/models/registry.py")).items():
         key = name.strip("_").lower()

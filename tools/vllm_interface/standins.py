@@ -1,4 +1,4 @@
-"""Stand-ins for every library but a few: modules and classes that can be used in any way and do nothing.
+"""Stand-ins for all but a few libraries: modules and classes that accept any use and do nothing.
 
 vLLM's options are declared in Python that imports torch, transformers and a hundred more, though building the parser
 needs none of them. With stand-ins for all of these its own `make_arg_parser` runs anywhere.
@@ -33,13 +33,13 @@ CONSTANTS = {"lt": False, "gt": False, "le": False, "ge": False, "int": 0, "inde
 
 
 class Inert(abc.ABCMeta):
-    """Metaclass of stand-ins: they can be called, subscripted, inherited, used as decorators and reckoned with.
+    """Metaclass of stand-ins, which can be called, subscripted, inherited, used as decorators and in arithmetic.
 
     A class of vLLM that inherits from one has this metaclass too, and keeps behaving like a class.
     """
 
     def __getattr__(cls, name: str) -> object:
-        """Make up any attribute of a stand-in, and none of a class that inherits from one."""
+        """Create any attribute of a stand-in, but none of a class that inherits from one."""
         if (name.startswith("__") and name.endswith("__")) or not inert(cls):
             raise AttributeError(name)
         made = stand_in(f"{cls.__qualname__}.{name}")
@@ -47,7 +47,7 @@ class Inert(abc.ABCMeta):
         return made
 
     def __call__(cls, *words: typing.Any, **named: typing.Any) -> typing.Any:
-        """Give what a decorator is put on, a real instance of a real class, or else a stand-in."""
+        """Return the decorated object unchanged, a real instance of a real class, or else a stand-in."""
         if not inert(cls):
             with contextlib.suppress(TypeError):
                 return super().__call__(*words, **named)
@@ -56,35 +56,35 @@ class Inert(abc.ABCMeta):
         return stand_in(f"{cls.__qualname__}()")
 
     def __getitem__(cls, _: object) -> object:
-        """Stand for a generic's parameters."""
+        """Accept the parameters of a generic type."""
         return cls
 
     def __or__(cls, other: typing.Any) -> typing.Any:
-        """Stand in a union of types."""
+        """Accept a union of types."""
         return typing.Union[cls, other]  # noqa: UP007  either side may be text
 
     def __ror__(cls, other: typing.Any) -> typing.Any:
-        """Stand in a union of types."""
+        """Accept a union of types."""
         return typing.Union[other, cls]  # noqa: UP007
 
     def __iter__(cls) -> typing.Iterator[object]:
-        """Hold nothing."""
+        """Iterate over nothing."""
         return iter(())
 
     def __contains__(cls, _: object) -> bool:
-        """Hold nothing."""
+        """Return false: a stand-in contains nothing."""
         return False
 
     def __bool__(cls) -> bool:
-        """Be nothing, but for classes that inherit from one."""
+        """Return false, except for classes that inherit from a stand-in."""
         return not inert(cls)
 
     def __enter__(cls) -> object:
-        """Stand for a context."""
+        """Act as a context manager."""
         return cls
 
     def __exit__(cls, *_: object) -> None:
-        """Stand for a context."""
+        """Act as a context manager."""
 
 
 for _name in OPERATORS.split():
@@ -96,7 +96,7 @@ for _name, _value in CONSTANTS.items():
 
 
 def inert(thing: object) -> bool:
-    """Tell whether a thing is a stand-in itself."""
+    """Return whether an object is a stand-in."""
     return "_stand_in" in getattr(thing, "__dict__", {})
 
 
@@ -120,7 +120,7 @@ def _any(*_: object) -> object:
 
 
 def _infer_schema(function: typing.Any, **_: object) -> str:
-    """Say how many tensors an operator gives: vLLM's own operators are named by that."""
+    """Return how many tensors an operator returns; vLLM names its own operators by this number."""
     try:
         given = typing.get_type_hints(function).get("return")
     except (NameError, TypeError, AttributeError):
@@ -138,10 +138,10 @@ KNOWN: dict[str, object] = {
 
 
 class Module(types.ModuleType):
-    """A module that has every name."""
+    """A module that has every attribute."""
 
     def __getattr__(self, name: str) -> object:
-        """Make up any name."""
+        """Create any attribute."""
         if name in {"__version__", "__all__"}:
             return NEWEST if name == "__version__" else []
         if name.startswith("__") and name.endswith("__"):
@@ -155,10 +155,10 @@ class Module(types.ModuleType):
 
 
 class Finder:
-    """Finds a stand-in for the modules that a test names."""
+    """Finds a stand-in for each module that a predicate selects."""
 
     def __init__(self, wanted: typing.Callable[[str, object], bool]) -> None:
-        """Take the test, of a module's name and the folders to look in."""
+        """Store the predicate on a module's name and search path."""
         self.wanted = wanted
 
     def find_spec(self, name: str, path: object = None, *_: object) -> importlib.machinery.ModuleSpec | None:
@@ -168,15 +168,15 @@ class Finder:
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Module:
-        """Make it, as a package: anything below it is found in the same way."""
+        """Create the module as a package, so that submodules are found in the same way."""
         return Module(spec.name)
 
     def exec_module(self, _: types.ModuleType) -> None:
-        """Do nothing: it is complete."""
+        """Do nothing: the module is complete."""
 
 
 def foreign(name: str, path: typing.Any) -> bool:
-    """Tell whether a module has a stand-in even where it is installed: an image then gives what a source tree does."""
+    """Return whether even an installed module gets a stand-in, so that images yield the same as source trees."""
     root = name.partition(".")[0]
     if root in ABSENT:
         raise ModuleNotFoundError(name=name)
@@ -187,12 +187,12 @@ def foreign(name: str, path: typing.Any) -> bool:
 
 
 def missing(name: str, _: object) -> bool:
-    """Tell whether a part of vLLM that no other finder found is to have a stand-in."""
+    """Return whether a part of vLLM that no other finder found gets a stand-in."""
     return bool(COMPILED.match(name))
 
 
 def install(version: str) -> None:
-    """Put stand-ins in front of all other libraries and behind vLLM's own modules; vLLM itself claims `version`."""
+    """Look up stand-ins before all other libraries and after vLLM's own modules; report `version` as that of vLLM."""
     sys.meta_path.insert(0, Finder(foreign))
     sys.meta_path.append(Finder(missing))
     real_version, real_spec = importlib.metadata.version, importlib.util.find_spec

@@ -1,4 +1,4 @@
-"""Give vLLM's own configuration classes what the facts VAL* say that they refuse, release by release.
+"""Check that vLLM's configuration classes refuse what the facts VAL* say they refuse, release by release.
 
 `run.py 0.11.1 0.15.1 0.19.0 0.25.1 0.33.0` writes validators.run: release, fact, and `refused` or `taken`. The classes
 run with the stand-ins of ../vllm_interface for torch and all other libraries. A case counts as refused if the class
@@ -24,7 +24,7 @@ sys.path.insert(0, str(HERE.parent / "vllm_interface"))
 
 
 class Case(NamedTuple):
-    """What a fact says that vLLM refuses."""
+    """A configuration that vLLM refuses according to a fact."""
 
     fact: str
     """Code of the rule and number of the fact."""
@@ -116,7 +116,7 @@ CASES: Final = (
 
 
 def refuses(case: Case) -> bool:
-    """Return whether the class refuses the bad values and takes the good ones."""
+    """Return whether the class refuses the bad values and accepts the good ones."""
     made = getattr(importlib.import_module(f"vllm.config.{case.module}"), case.name)
     common = _LOCAL if case.module == "parallel" else {}
     return not _takes(made, common | case.bad) and _takes(made, common | case.bad | case.change)
@@ -151,7 +151,7 @@ def verdicts(version: str, archives: Path, python: Path) -> str:
 
 
 def main() -> None:
-    """Run the cases in the releases that are named."""
+    """Run the cases in the named releases."""
     parser = argparse.ArgumentParser(description="Run vLLM's own validators.")
     parser.add_argument("versions", nargs="+", help="releases of ../vllm_interface/sources.lock")
     parser.add_argument("--archives", type=Path, help="keep the archives in this folder")

@@ -30,7 +30,7 @@ _BROKEN: Final = re.compile(r"""(["'])\s+f?\1|\s+""")
 
 
 class Place(NamedTuple):
-    """Something to look for."""
+    """A validator to look for."""
 
     name: str
     paths: tuple[str, ...]
@@ -49,7 +49,7 @@ def _paths(written: str | list[str]) -> tuple[str, ...]:
 
 
 def line(source: str, text: str) -> int | None:
-    """Return the line on which a text begins, without regard to white space and to how strings are broken."""
+    """Return the line on which a text begins; white space and split string literals do not matter."""
     wanted, kept, offsets = _BROKEN.sub("", text), "", []
     for part in _kept(source):
         kept += source[part.start : part.stop]
@@ -67,7 +67,7 @@ def _kept(source: str) -> Iterator[range]:
 
 
 def look(archive: Path, wanted: tuple[Place, ...]) -> dict[str, str]:
-    """Return where a release has each validator, as `path#Lline` by name; what it lacks is left out."""
+    """Return the position of each validator of a release by name, as `path#Lline`; missing ones are omitted."""
     files = {path for place in wanted for path in place.paths}
     texts = {name: content.read().decode() for name, content in fetch.sources(archive) if name in files}
     found = {}
@@ -80,7 +80,7 @@ def look(archive: Path, wanted: tuple[Place, ...]) -> dict[str, str]:
 
 
 def ranges(found: Mapping[str, Mapping[str, str]], name: str) -> Iterator[tuple[str, str, str]]:
-    """Give first release, last release and last place of each unbroken range of releases that have a validator."""
+    """Return first release, last release and last place of each unbroken range of releases with a validator."""
     first = last = place = ""
     for release, there in found.items():
         if name in there:
@@ -93,7 +93,7 @@ def ranges(found: Mapping[str, Mapping[str, str]], name: str) -> Iterator[tuple[
 
 
 def main() -> None:
-    """Read the archives, and write or show what is found."""
+    """Read the archives, and write or print the positions."""
     parser = argparse.ArgumentParser(description="Read vLLM's validators again.")
     parser.add_argument("versions", nargs="*", help="releases to print; without any, all are read and written")
     parser.add_argument("--archives", type=Path, help="keep the archives in this folder")

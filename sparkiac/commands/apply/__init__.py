@@ -10,7 +10,7 @@ import click
 
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, reject
 
-_ASK: Final = "without a terminal, confirmation cannot be asked for: add --yes; {} only shows what would change"
+_ASK: Final = "a confirmation needs a terminal: add --yes; {} only shows what would change"
 _JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
 
 
@@ -70,7 +70,7 @@ def apply(  # noqa: PLR0913  one parameter for each option
 
 
 def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:
-    """Raise a usage error if a confirmation is needed and cannot be asked for; `check` is an option that needs none."""
+    """Raise a usage error if a confirmation is needed but impossible; `check` is an option that needs none."""
     if asks and output_format == "json":
         reject(_JSON.format(check))
     if asks and not os.isatty(0):

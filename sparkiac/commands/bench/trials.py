@@ -166,7 +166,7 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the former options, also after an interrupt or an error."""
+        """Restore the former options, also after an interrupt."""
         if not self.away:
             return
         click.echo("Restoring the original options …", err=True)

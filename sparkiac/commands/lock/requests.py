@@ -59,7 +59,7 @@ class Checked(NamedTuple):
     """Pins that were not compared."""
 
     def exit_code(self) -> Exit:
-        """Return the exit code; of a difference before that of a missing response."""
+        """Return the exit code; a difference takes precedence over a missing response."""
         if self.differences:
             return Exit.STALE
         if not self.failures:

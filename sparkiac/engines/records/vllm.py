@@ -37,7 +37,7 @@ DFLASH: Final[Mapping[str, Any]] = {
     "set": {"attention_backend": "triton_attn", "kv_cache_dtype": None},
     "env": {"VLLM_USE_DEEP_GEMM": 0},
 }
-"""What DFlash needs around it: a KV cache in BF16, and a backend that runs on sm_121 (Spark guide L677, L768, L781)."""
+"""What DFlash requires: a KV cache in BF16, and a backend that runs on sm_121 (Spark guide L677, L768, L781)."""
 
 
 def start(request: Request) -> Start:

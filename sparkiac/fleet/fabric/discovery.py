@@ -27,7 +27,7 @@ class FoundLink(NamedTuple):
     speed_gbit: float | None = None
     twin: RdmaInterface | None = None
     peers: tuple[End, ...] | None = None
-    """Ends at the other side: one for a cable, several at a switch; empty if nobody answered, None if unknown."""
+    """Ends at the other side: one for a cable, several at a switch; empty if no host responded, None if unknown."""
     proposed: bool = False
     """Whether the host has no such address yet."""
 

@@ -50,7 +50,7 @@ def policy(node: Node, users: Iterable[str]) -> dict[str, Any]:
 
 
 def _ingress(published: Published, host: HostPlan, users: list[str]) -> list[dict[str, Any]]:
-    """Return who may connect: those who use it, and whoever reaches the address that it is bound to."""
+    """Return the allowed clients: the pods that use it, and the networks of the address to which it is bound."""
     ports = [{"port": published.container_port, "protocol": "TCP"}]
     peers: list[dict[str, Any]] = [{"podSelector": objects.selector(user)} for user in users]
     if published.address in {host.address, EVERY}:

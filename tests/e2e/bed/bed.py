@@ -180,7 +180,7 @@ class Bed:
         return registry.push(self._network, layout, repository, tag)
 
     def prefer(self) -> None:
-        """Give the hosts more of the processors, for programs with a fixed limit on the time of their start."""
+        """Give the hosts a larger share of the processors, for programs whose start has a fixed time limit."""
         for name in self.hosts:
             cgroups.prefer(self._machine(name).unique_name)
 
@@ -234,7 +234,7 @@ class Bed:
         return registry.TLS_ADDRESS
 
     def set_driver(self, host: str, version: str) -> None:
-        """Give a host another NVIDIA driver; an empty version is no driver at all."""
+        """Give a host another NVIDIA driver; an empty version removes the driver."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
 
     @contextlib.contextmanager

@@ -38,7 +38,7 @@ def make(name: str) -> list[Path]:
 
 
 def prefer(name: str) -> None:
-    """Give the processes in the cgroup `name` together as much of the processors as eight others outside."""
+    """Give the cgroup `name` as much processor time as eight processes outside of it."""
     (MOUNT / "cpu" / name / "cpu.shares").write_text(str(8 * 1024))
 
 

@@ -79,7 +79,7 @@ def test_a_token_that_no_header_carries_is_refused_and_not_repeated(token: str) 
 
 
 @pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
-def test_offline_means_that_nobody_is_asked(variable: str) -> None:
+def test_offline_means_that_no_request_is_sent(variable: str) -> None:
     refusal = refused(lambda: HubClient.from_environ({variable: "1"}))
 
     assert (refusal.code, refusal.hint) == ("LCK013", f"unset {variable}")

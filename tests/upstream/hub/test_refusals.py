@@ -59,7 +59,7 @@ def test_a_token_that_the_hub_does_not_know_is_said() -> None:
 
 @pytest.mark.parametrize("gated", ["auto", "manual"])
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_a_gated_repository_wants_its_terms_accepted(gated: str, token: str | None) -> None:
+def test_a_gated_repository_requires_accepted_terms(gated: str, token: str | None) -> None:
     with Hub(tiny(gated=gated), tokens={TOKEN: []}) as hub:
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub, token=token)))
 
@@ -73,7 +73,7 @@ def test_a_gated_repository_is_read_once_they_are() -> None:
         assert resolve(HANDLE, hub=client(hub, token=TOKEN)).gated
 
 
-def test_a_token_without_leave_is_told_from_terms_that_were_not_accepted() -> None:
+def test_a_token_without_permission_is_distinguished_from_terms_that_were_not_accepted() -> None:
     with Hub(tiny(), tokens={TOKEN: []}) as hub:
         hub.fail(Fault("config.json", status=403))
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub, token=TOKEN)))
@@ -98,7 +98,7 @@ def test_a_name_that_the_library_refuses_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 @pytest.mark.parametrize("path", ["/revision/main", "/config.json", SHARD])
-def test_a_hub_that_stumbles_is_asked_again(status: int, path: str) -> None:
+def test_a_request_is_repeated_after_a_server_error_of_the_hub(status: int, path: str) -> None:
     repository = tiny()
     with Hub(repository) as hub:
         hub.fail(Fault(path, status=status, times=3))
@@ -114,7 +114,7 @@ def test_a_hub_that_stays_busy_is_given_up_with_its_answer() -> None:
         assert len(hub.requests) == 5
 
 
-def test_a_hub_that_wants_a_long_wait_is_not_waited_for() -> None:
+def test_a_hub_that_requires_a_long_wait_is_not_waited_for() -> None:
     limit = (("RateLimit", '"api";r=0;t=240'), ("RateLimit-Policy", '"fixed window";"api";q=500;w=300'))
     with Hub(tiny()) as hub:
         hub.fail(Fault("/revision/main", status=429, headers=limit))
@@ -131,7 +131,7 @@ def test_a_short_wait_is_kept() -> None:
         assert resolve(HANDLE, hub=client(hub)).licence is None
 
 
-def test_silence_ends_and_is_told_from_an_answer() -> None:
+def test_silence_ends_and_is_distinguished_from_an_answer() -> None:
     with Hub(tiny()) as hub:
         hub.fail(Fault("/revision/main", silent_seconds=60, times=9))
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub, timeout_s=0.2)))
@@ -178,7 +178,7 @@ def test_an_answer_in_another_form_gives_no_traceback(body: bytes) -> None:
         assert refused(lambda: resolve(HANDLE, hub=client(hub))).code == "LCK014"
 
 
-def test_a_commit_that_was_asked_for_is_the_one_that_comes() -> None:
+def test_the_hub_must_return_the_requested_commit() -> None:
     repository = tiny()
     with Hub(repository) as hub:
         told = {"id": HANDLE, "sha": "0" * 40, "siblings": []}

@@ -62,6 +62,6 @@ def test_the_tensors_need_not_be_read() -> None:
         _file({"a": {**_tensor("U8", [4], 0, 4), "dtype": "u8\n"}}, 4),
     ],
 )  # fmt: skip
-def test_nonsense_is_told_from_a_header(content: bytes) -> None:
+def test_nonsense_is_distinguished_from_a_header(content: bytes) -> None:
     with pytest.raises(safetensors.HeaderError):
         safetensors.read(content, size_bytes=len(content))

@@ -93,7 +93,7 @@ def test_of_weights_in_two_forms_those_that_are_loaded(
 
 
 @pytest.mark.parametrize("form", ["consolidated", "shards"])
-def test_weights_in_one_form_are_taken_whichever_is_asked_for(form: LoadedFormat) -> None:
+def test_weights_in_only_one_form_are_selected_for_any_engine(form: LoadedFormat) -> None:
     for paths in (OWN, OTHERS):
         assert selection.staged(paths, {form}) == paths
         assert selection.left_out(paths, {form}) == ()

@@ -41,7 +41,7 @@ def test_a_token_of_this_machine_is_not_used_unasked(monkeypatch: pytest.MonkeyP
         assert not any("authorization" in each.headers for each in hub.requests)
 
 
-def test_the_library_tells_nobody_of_this_machine() -> None:
+def test_the_user_agent_names_only_sparkiac() -> None:
     with Hub(tiny()) as hub:
         resolve(HANDLE, hub=client(hub))
         agents = {each.headers["user-agent"] for each in hub.requests}
@@ -63,7 +63,7 @@ def test_no_log_and_no_message_repeats_it(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
-def test_what_a_server_says_of_a_request_is_not_told_on(status: int) -> None:
+def test_error_messages_do_not_contain_the_token(status: int) -> None:
     with Hub(tiny(), tokens={TOKEN: []}) as hub:
         hub.fail(Fault("/config.json", status=status, headers=(("X-Error-Message", f"not {TOKEN}"),), times=9))
         caught = refused(lambda: resolve(HANDLE, hub=client(hub, token=TOKEN)))
@@ -71,6 +71,6 @@ def test_what_a_server_says_of_a_request_is_not_told_on(status: int) -> None:
     assert TOKEN not in "".join(traceback.format_exception(caught)) + caught.hint
 
 
-def test_no_repr_holds_it() -> None:
+def test_no_repr_contains_the_token() -> None:
     assert repr(Client("http://hub.lab", TOKEN)) == "HubClient('http://hub.lab')"
     assert TOKEN not in repr(HttpRequest("http://hub.lab", HANDLE, 1, {"Authorization": f"Bearer {TOKEN}"}))

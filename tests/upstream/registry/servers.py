@@ -290,7 +290,7 @@ class Shelf:
     """
 
     def __init__(self) -> None:
-        """Hold nothing."""
+        """Start empty."""
         self.replies: dict[str, list[Reply | None]] = {}
 
     def put(self, repository: str, tag: str, *content: Image | Blob) -> None:

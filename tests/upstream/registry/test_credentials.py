@@ -93,7 +93,7 @@ def test_a_login_is_for_no_other_registry(home: Home, key: str, reference: str) 
     assert found(home, reference) is None
 
 
-def test_ngc_wants_a_user_of_this_very_name(home: Home) -> None:
+def test_ngc_requires_a_user_of_this_very_name(home: Home) -> None:
     home.configure({"auths": {"nvcr.io": entry("$oauthtoken", "nvapi-canary:with:colons")}})
     login = found(home, "nvcr.io/nvidia/vllm:26.04-py3")
     assert login == Login("$oauthtoken", "nvapi-canary:with:colons")

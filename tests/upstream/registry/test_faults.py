@@ -89,7 +89,7 @@ def test_a_wait_of_an_hour_is_reported_and_not_waited_for(
 
 
 @pytest.mark.parametrize("when", ["Sat, 01 Jan 2000 00:00:00 GMT", "soon", "-3", "²"])
-def test_a_retry_after_that_says_nothing_is_not_a_wait(
+def test_an_invalid_retry_after_causes_no_wait(
     server: Server, shelf: Shelf, client: RegistryClient, naps: list[float], when: str
 ) -> None:
     shelf.before(MANIFEST, Reply(503, {"Retry-After": when.encode().decode("latin-1")}))
@@ -117,7 +117,7 @@ def test_a_hung_registry_is_given_up_for_all_its_images(serve: Callable[..., Ser
     assert len(server.requests) <= 8 * 5
 
 
-def test_nobody_listens(client: RegistryClient, naps: list[float]) -> None:
+def test_no_server_listens(client: RegistryClient, naps: list[float]) -> None:
     with pytest.raises(UpstreamError) as caught:
         resolve(f"localhost:{servers.free_port()}/acme/vllm:1", client=client)
     assert caught.value.code == "LCK004"
@@ -126,7 +126,7 @@ def test_nobody_listens(client: RegistryClient, naps: list[float]) -> None:
     assert len(naps) == 4
 
 
-def test_a_name_that_nobody_has(client: RegistryClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_name_that_does_not_resolve(client: RegistryClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")  # what the resolver says offline or not
 
@@ -168,7 +168,7 @@ def test_a_body_that_is_shorter_than_its_digest_is_refused(
     assert f"100 bytes with {given} do not match the digest in its header {made.index.digest}" in str(refusal)
 
 
-def test_a_manifest_with_another_digest_than_was_asked_for_is_refused(
+def test_a_manifest_with_another_digest_than_was_requested_is_refused(
     server: Server, shelf: Shelf, client: RegistryClient, made: content.Multi
 ) -> None:
     other = content.image(mark="other").manifest
@@ -304,7 +304,7 @@ def test_an_entrypoint_over_several_lines_is_refused(server: Server, shelf: Shel
     assert (refusal.code, "entrypoint.2 contains control characters" in str(refusal)) == ("LCK005", True)
 
 
-def test_an_image_that_says_nothing_of_itself_is_locked(server: Server, shelf: Shelf, client: RegistryClient) -> None:
+def test_an_image_without_metadata_is_locked(server: Server, shelf: Shelf, client: RegistryClient) -> None:
     bare = content.image(config={"Entrypoint": None, "Cmd": None, "Env": None, "Labels": None}, created=None)
     shelf.put("acme/bare", "1", bare)
     locked = resolve(f"{server.host}/acme/bare:1", client=client)

@@ -81,7 +81,7 @@ def test_what_skopeo_pushed_is_read(open_registry: Registry, client: RegistryCli
     assert locked.config == made.arm.config.digest
 
 
-def test_a_digest_is_asked_for_whatever_the_tag_says(open_registry: Registry, client: RegistryClient) -> None:
+def test_a_digest_is_requested_whatever_the_tag_says(open_registry: Registry, client: RegistryClient) -> None:
     first, second = content.multi("first"), content.multi("second")
     open_registry.push("acme/moving", "latest", first.attestation, first.amd, first.arm, first.index)
     pinned = resolve(f"{open_registry.host}/acme/moving", client=client)
@@ -125,7 +125,9 @@ def test_an_index_without_arm64_is_refused_with_what_it_has(open_registry: Regis
     )
 
 
-def test_a_missing_tag_is_told_from_a_missing_repository(open_registry: Registry, client: RegistryClient) -> None:
+def test_a_missing_tag_is_distinguished_from_a_missing_repository(
+    open_registry: Registry, client: RegistryClient
+) -> None:
     open_registry.push("acme/tagged", "26.04-py3", content.image(mark="tagged"))
     with pytest.raises(UpstreamError) as tag:
         resolve(f"{open_registry.host}/acme/tagged:26.4-py3", client=client)
@@ -183,7 +185,7 @@ def test_a_registry_with_passwords_says_what_is_missing(
     assert "canary" not in str(caught.value)
 
 
-def test_a_token_opens_a_registry_and_is_asked_for_once(
+def test_a_token_opens_a_registry_and_is_requested_once(
     token_registry: Tokened, client: RegistryClient, home: Home
 ) -> None:
     made = content.multi("token")

@@ -35,7 +35,7 @@ class Asking:
         self.blobs = ""
 
     def __call__(self, request: Request) -> Reply | None:
-        """Ask for the password, and else point or answer."""
+        """Request the password, otherwise redirect or answer."""
         if request.headers.get("Authorization") != BASIC:
             return Reply(401, {"WWW-Authenticate": 'Basic realm="loopback"'})
         if "/blobs/" in request.path and self.blobs:
@@ -147,7 +147,7 @@ def test_what_a_redirect_leads_to_is_hashed_too(
     assert caught.value.code == "LCK005"
 
 
-def test_a_store_that_wants_a_login_gets_none(
+def test_a_file_store_that_requires_a_login_gets_none(
     server: Server, asking: Asking, serve: Callable[..., Server], client: RegistryClient
 ) -> None:
     store = serve(lambda _: Reply(401, {"WWW-Authenticate": 'Basic realm="store"'}))
@@ -234,7 +234,7 @@ def test_the_first_endpoint_is_kept(serve: Callable[..., Server], client: Regist
     assert second.requests == []
 
 
-def test_a_registry_that_wants_passwords_for_some_shows_the_rest_to_all(
+def test_a_registry_that_requires_passwords_for_some_shows_the_rest_to_all(
     serve: Callable[..., Server], client: RegistryClient, made: content.Image
 ) -> None:
     shelf = Shelf()

@@ -53,7 +53,7 @@ def test_docker_hub_answers_under_another_name() -> None:
     assert parse("nvcr.io/a/b").host == "nvcr.io"
 
 
-def test_a_digest_is_asked_for_before_a_tag() -> None:
+def test_a_digest_is_requested_before_a_tag() -> None:
     assert parse(f"a/b:1@{DIGEST}").selector == DIGEST
     assert parse("a/b:1").selector == "1"
 

@@ -71,7 +71,7 @@ def test_no_more_than_eight_are_asked_at_once(serve: Callable[..., Server], clie
     assert most == 8
 
 
-def test_nothing_is_asked_for_nothing(client: RegistryClient) -> None:
+def test_no_image_needs_no_request(client: RegistryClient) -> None:
     assert resolved([], client) == {}
 
 

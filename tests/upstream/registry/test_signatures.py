@@ -74,7 +74,7 @@ class Bench(NamedTuple):
     line: Callable[..., str]
 
     def asked(self, key: str | None = KEY) -> str:
-        """Ask about the image."""
+        """Verify the signature of the image."""
         return self.line(f"{self.host}/acme/vllm:1", key)
 
 
@@ -163,7 +163,7 @@ def test_cosigns_own_tag_in_a_real_registry_is_found(
     ],
     ids=["signature", "unnamed", "both", "provenance", "old", "old-attestation", "other", "nothing"],
 )
-def test_what_refers_to_an_image_is_told_apart(
+def test_what_refers_to_an_image_is_distinguished(
     bench: Bench, place: str, entries: list[dict[str, object]], said: str
 ) -> None:
     path = place.format(digest=bench.digest, tag=tag(bench.digest))
@@ -181,7 +181,7 @@ def test_cosign_verifies_the_digest_with_the_key(signed: Bench, cosign: Callable
 @pytest.mark.parametrize(
     ("code", "said"), [(10, "no signature"), (11, "no such tag"), (12, "no matching signature"), (1, "exit code 1")]
 )
-def test_cosigns_refusal_is_told(signed: Bench, cosign: Callable[[int], Path], code: int, said: str) -> None:
+def test_cosigns_refusal_is_reported(signed: Bench, cosign: Callable[[int], Path], code: int, said: str) -> None:
     cosign(code)
     assert signed.asked() == f"refused by cosign: {said}"
 
@@ -190,7 +190,7 @@ def test_without_a_key_nothing_is_checked(signed: Bench) -> None:
     assert signed.asked(None) == "present, not checked: neither a key nor an identity was given"
 
 
-def test_a_cosign_that_hangs_or_cannot_start_is_told(
+def test_a_cosign_that_hangs_or_cannot_start_is_reported(
     signed: Bench, cosign: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = cosign(0) / "cosign"
