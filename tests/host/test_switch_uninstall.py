@@ -288,19 +288,6 @@ def test_a_list_of_files_that_names_others_removes_nothing_of_them(host: Host, p
     assert FOREIGN.items() <= host.tree().items()
 
 
-def test_an_older_sparkiac_is_removed_too(host: Host) -> None:
-    shutil.rmtree(host.root / "var/lib/sparkiac")
-    (host.root / PLAN).unlink()
-    owned = {"files": [UNIT_A, UNIT_B, SYSCTL, PROGRAM], "units": ["sparkiac-a", "sparkiac-b"]}
-    host.write("etc/sparkiac/owned.json", json.dumps(owned))
-    plan = {"memory_bytes": None, "units": [unit("sparkiac-a"), unit("sparkiac-b")]}
-    host.write("etc/sparkiac/units.json", json.dumps(plan))
-    removed, _ = host.uninstall()
-    assert removed[:2] == ["unit sparkiac-b.service", "unit sparkiac-a.service"]
-    assert {"/" + UNIT_A, "/" + SYSCTL, "/usr/local/lib/sparkiac"} <= set(removed)
-    assert not (host.root / UNIT_A).exists()
-
-
 def test_a_damaged_record_stops_the_uninstall_before_anything_is_removed(host: Host) -> None:
     host.write("var/lib/sparkiac/generations/one/record.json", "{")
     before = host.tree()

@@ -20,7 +20,7 @@ from ..network.peers import PREFIX
 from ..stage import prune
 from . import drain, drift
 from .install import ORIGINALS
-from .store import FORMER_LIST, GENERATIONS, HOME
+from .store import GENERATIONS, HOME
 
 OWN = ("generations", "state.json", "originals.json", "saved", "files", "metrics", "network", "programs")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
@@ -248,13 +248,12 @@ def read_json(machine: LocalHost, name: str, empty: Any) -> Any:  # noqa: ANN401
 
 
 def installed(machine: LocalHost) -> list[str]:
-    """Return the paths of all generations, and of an older sparkiac, that exist on this host."""
+    """Return the paths of all generations that exist on this host."""
     listed = [
         file.get("path", "")
         for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
         for file in read_json(machine, str(path.relative_to(machine.root)), [])
     ]
-    listed += read_json(machine, FORMER_LIST, {}).get("files", [])
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
     return sorted(path for path in ours if there(machine, path))
 
@@ -263,7 +262,7 @@ def plan_files(machine: LocalHost) -> list[str]:
     """Return the plans of all generations; the last one is the current one."""
     paths = sorted(machine.path(GENERATIONS).glob("*/files/etc/sparkiac/generation.json"))
     kept = [str(path.relative_to(machine.root)) for path in paths]
-    return [*kept, "/etc/sparkiac/units.json", "/etc/sparkiac/generation.json"]
+    return [*kept, "/etc/sparkiac/generation.json"]
 
 
 def units_of(machine: LocalHost, found: list[str]) -> list[str]:
