@@ -16,18 +16,15 @@ from .images import docker, inspect
 from .layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
 from .store import COMMIT, NAME, SHA256, StagedModel, StageError, locked, write_text
 
-GENERATIONS = Path("/var/lib/sparkiac/generations")
-CACHES = Path("/var/cache/sparkiac")
-FILES = Path("/var/lib/sparkiac/files")
 GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
 class Roots(NamedTuple):
     """Directories of records, compile caches and extra files."""
 
-    generations: Path = GENERATIONS
-    caches: Path = CACHES
-    files: Path = FILES
+    generations: Path = Path("/var/lib/sparkiac/generations")
+    caches: Path = Path("/var/cache/sparkiac")
+    files: Path = Path("/var/lib/sparkiac/files")
 
 
 def roots_below(root: Path) -> Roots:
