@@ -328,18 +328,6 @@ def test_what_did_not_move_while_nothing_waited_is_no_failure(timer: Timer, bot:
     assert bot.requests == []
 
 
-def test_the_state_of_an_older_sparkiac_is_read(timer: Timer, service: Service) -> None:
-    """Its records do not contain token counters."""
-    timer.watch("qwen36", service.url)
-    assert timer.run() == SILENT
-    path = timer.folder / "state/state.json"
-    data = json.loads(path.read_text())
-    for record in data["records"].values():
-        del record["queued"]
-    path.write_text(json.dumps(data))
-    assert timer.run() == SILENT
-
-
 @pytest.mark.parametrize("text", ["", "{", '{"run": 1}', "[]"])
 def test_a_damaged_state_is_said_and_replaced(timer: Timer, bot: Receiver, service: Service, text: str) -> None:
     timer.watch_url("other", f"{service.url}/health")

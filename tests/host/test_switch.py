@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,17 @@ def test_a_bad_first_generation_leaves_nothing(tmp_path: Path) -> None:
     assert result["failed"][0].splitlines()[-1].startswith("The host had no earlier generation")
     assert (host.serving(), committed(host)) == ({}, None)
     assert not (host.root / "etc/sparkiac/generation.json").exists()
+
+
+def test_a_generation_that_a_former_version_adopted_can_be_restored(host: Host) -> None:
+    """It has its plan beside its files, because the version that installed it had no generation.json."""
+    place = store.directory(host, FIRST.name)
+    (place / "files" / store.PLAN).rename(place / store.ADOPTED)
+    listed = json.loads((place / "files.json").read_text())
+    (place / "files.json").write_text(json.dumps([each for each in listed if each["path"] != store.PLAN]))
+    switch(host, SECOND)
+    assert switch(host, FIRST, "rollback")["outcome"] == "committed"
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
 
 
 def test_going_back_to_the_previous_generation_and_forth(host: Host) -> None:

@@ -241,7 +241,7 @@ class Launching(Host):
 def test_the_timer_switches_without_a_controller(tmp_path: Path) -> None:
     host = Launching(tmp_path)
     switch(host, FLEET, "first")
-    result = PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
+    result = PROGRAM.COMMANDS["turn"](host, PROGRAM.parse(["turn", "night"]))
     assert (result["outcome"], host.serving()) == ("committed", NIGHT)
     assert switch_lease.read(host) is None
 
@@ -250,7 +250,7 @@ def test_a_timer_that_fails_says_why(tmp_path: Path) -> None:
     host = Launching(tmp_path)
     switch(host, BAD, "first")
     with pytest.raises(RuntimeError, match="sparkiac-ds4 did not become ready"):
-        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
+        PROGRAM.COMMANDS["turn"](host, PROGRAM.parse(["turn", "night"]))
     assert host.serving() == DAY
     assert switch_lease.read(host) is None
 
@@ -260,5 +260,5 @@ def test_a_timer_leaves_an_apply_alone(tmp_path: Path) -> None:
     switch(host, FLEET, "first")
     switch_lease.take(host, "apply", "ada@desk, pid 4711")
     with pytest.raises(switch_lease.LeaseHeldError, match="ada@desk"):
-        PROGRAM.execute(host, PROGRAM.parse(["turn", "night"]))
+        PROGRAM.COMMANDS["turn"](host, PROGRAM.parse(["turn", "night"]))
     assert host.serving() == DAY

@@ -179,7 +179,7 @@ def test_exactly_what_is_ours_goes(host: Host) -> None:
     assert host.tree() == expected
     assert kept == {
         "/etc/systemd/system/sparkiac-b.service.d/override.conf": "sparkiac did not write it",
-        IMAGE: "images stay unless their removal is requested",
+        IMAGE: "images stay",
         f"acme/tiny@{COMMIT} in {host.root}/models": "weights stay unless their removal is requested",
         "vm.x": "its value before sparkiac is unknown; the present one holds until the next boot",
     }
@@ -208,26 +208,24 @@ def test_a_dry_run_lists_the_same_and_changes_nothing(host: Host) -> None:
     assert host.uninstall() == listed
 
 
-def test_images_and_weights_go_when_requested(host: Host) -> None:
-    removed, kept = host.uninstall(images=True, weights=True)
-    assert f"image {IMAGE}" in removed
+def test_weights_go_when_requested_and_images_stay(host: Host) -> None:
+    removed, kept = host.uninstall(weights=True)
     assert f"model acme/tiny@{COMMIT} in {host.root}/models" in removed
-    assert (host.stub / "images").read_text() == "other:1 sha256:12\n"
+    assert (host.stub / "images").read_text().startswith(IMAGE)
     assert not any(path.endswith("/weights") for path in host.tree())
-    assert len(kept) == 2
+    assert len(kept) == 3
 
 
 def test_what_cannot_be_removed_is_kept_with_the_reason(host: Host) -> None:
-    (host.stub / "used").write_text(f"sparkiac\n{IMAGE}\n")
-    removed, kept = host.uninstall(images=True)
+    (host.stub / "used").write_text("sparkiac\n")
+    removed, kept = host.uninstall()
     assert kept["network sparkiac"] == "Error response from daemon: network sparkiac is in use"
-    assert kept[f"image {IMAGE}"] == f"Error response from daemon: image {IMAGE} is in use"
     assert "network sparkiac" not in removed
 
 
 def test_a_host_without_docker_can_be_cleaned(host: Host) -> None:
     (host.stub / "down").touch()
-    assert "/var/lib/sparkiac" in host.uninstall(images=True)[0]
+    assert "/var/lib/sparkiac" in host.uninstall()[0]
 
 
 def test_data_of_services_and_saved_files_stay(host: Host) -> None:
@@ -288,19 +286,6 @@ def test_a_list_of_files_that_names_others_removes_nothing_of_them(host: Host, p
     assert FOREIGN.items() <= host.tree().items()
 
 
-def test_an_older_sparkiac_is_removed_too(host: Host) -> None:
-    shutil.rmtree(host.root / "var/lib/sparkiac")
-    (host.root / PLAN).unlink()
-    owned = {"files": [UNIT_A, UNIT_B, SYSCTL, PROGRAM], "units": ["sparkiac-a", "sparkiac-b"]}
-    host.write("etc/sparkiac/owned.json", json.dumps(owned))
-    plan = {"memory_bytes": None, "units": [unit("sparkiac-a"), unit("sparkiac-b")]}
-    host.write("etc/sparkiac/units.json", json.dumps(plan))
-    removed, _ = host.uninstall()
-    assert removed[:2] == ["unit sparkiac-b.service", "unit sparkiac-a.service"]
-    assert {"/" + UNIT_A, "/" + SYSCTL, "/usr/local/lib/sparkiac"} <= set(removed)
-    assert not (host.root / UNIT_A).exists()
-
-
 def test_a_damaged_record_stops_the_uninstall_before_anything_is_removed(host: Host) -> None:
     host.write("var/lib/sparkiac/generations/one/record.json", "{")
     before = host.tree()
@@ -321,7 +306,7 @@ def test_a_second_uninstall_finds_nothing(host: Host) -> None:
 @pytest.mark.parametrize("count", range(1, len(REMOVED) + 1, 4))
 def test_an_uninstall_that_was_killed_can_be_repeated(host: Host, count: int) -> None:
     expected = left(host)
-    steps = host.module.steps(host.machine, weights=False, images=False)
+    steps = host.module.steps(host.machine, weights=False)
     for _ in range(count):
         assert next(steps).remove() == ""
     removed, _ = host.uninstall()

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,7 @@ def webhook(settings: dict[str, Any], message: Message, secrets: Path, fleet: st
     url = settings["url"] if settings["secret_url"] is None else secret(secrets, settings["secret_url"], ADDRESS)
     status, _ = post(url, notification(message, fleet))
     if status not in GOOD:
-        refusal = f"HTTP {status}"
-        raise NotSentError(refusal)
+        raise NotSentError(f"HTTP {status}")
 
 
 def notification(message: Message, fleet: str) -> dict[str, Any]:
@@ -155,11 +155,8 @@ def email(settings: dict[str, Any], message: Message, secrets: Path, fleet: str)
     context = ssl.create_default_context()
     place = (settings["host"], settings["port"])
     implicit = settings["port"] == IMPLICIT_TLS_PORT
-    with (
-        smtplib.SMTP_SSL(*place, timeout=TIMEOUT_S, context=context)
-        if implicit
-        else smtplib.SMTP(*place, timeout=TIMEOUT_S)
-    ) as server:
+    kind = partial(smtplib.SMTP_SSL, context=context) if implicit else smtplib.SMTP
+    with kind(*place, timeout=TIMEOUT_S) as server:
         if not implicit:
             server.starttls(context=context)
         if settings["user"] is not None:

@@ -118,10 +118,9 @@ def structured(session: Session) -> str:
     """Check that an answer can be restricted to a JSON schema."""
     skip_unless(session.promise["structured"], "not promised")
     session.only(*GENERATES)
-    choice = session.ask(answers.QUESTION_WITH_SCHEMA)
-    skip_unless(
-        not answers.is_cut(choice), f"still reasoning after {answers.QUESTION_WITH_SCHEMA['max_tokens']} tokens"
-    )
+    body = answers.QUESTION_WITH_SCHEMA
+    choice = session.ask(body)
+    skip_unless(not answers.is_cut(choice), f"still reasoning after {body['max_tokens']} tokens")
     wrong_if(answers.fault_of_schema(choice))
     return str(answers.parts_of(choice)[0])[:40]
 

@@ -6,11 +6,11 @@ A fact that cannot be read is null; `unknown` gives the reason.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
-from ..preflight.host import LocalHost
+from ..local import free_bytes
+from ..preflight.host import LocalHost, gpus
 from . import ports
 
 
@@ -21,12 +21,7 @@ def name(host: LocalHost) -> str:
 
 def disks(host: LocalHost, paths: list[str]) -> list[dict[str, Any]]:
     """Return the free space on the file system of each directory; a directory need not exist yet."""
-    found = []
-    for path in paths:
-        place = host.path(path)
-        status = os.statvfs(str(next(each for each in (place, *place.parents) if each.exists())))
-        found.append({"path": path, "free_bytes": status.f_bavail * status.f_frsize})
-    return found
+    return [{"path": path, "free_bytes": free_bytes(host.path(path))} for path in paths]
 
 
 def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
@@ -35,12 +30,10 @@ def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
         "name": lambda: name(host),
         "architecture": lambda: host.machine,
         "memory_bytes": lambda: ports.memory_bytes(host),
-        "gpus": lambda: ports.gpus(host),
+        "gpus": lambda: gpus(host),
         "disks": lambda: disks(host, paths),
     }
-    found: dict[str, Any] = {}
-    unknown = ports.answered(probes, found)
-    return {**found, "unknown": unknown}
+    return ports.answered(probes, {})
 
 
 def main(argv: list[str]) -> int:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..preflight.fabric import DEVICES, gids, text
-from ..preflight.host import LocalHost, parse_gpus, parse_meminfo
+from ..preflight.host import LocalHost, gpus, parse_meminfo
 
 NET = "/sys/class/net"
 ALL_NODES = "ff02::1"
@@ -114,25 +114,20 @@ def memlock() -> int:
     return -1 if limit == resource.RLIM_INFINITY else limit
 
 
-def gpus(host: LocalHost) -> list[list[str]]:
-    """Return name, compute capability and driver version of each GPU."""
-    return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
-
-
 def memory_bytes(host: LocalHost) -> int:
     """Return MemTotal in bytes."""
     return parse_meminfo(host.read("/proc/meminfo"))["MemTotal"]
 
 
-def answered(probes: dict[str, Callable[[], Any]], found: dict[str, Any]) -> dict[str, str]:
-    """Add the answer of each probe to `found`, null if there is none; return the reasons for those."""
+def answered(probes: dict[str, Callable[[], Any]], found: dict[str, Any]) -> dict[str, Any]:
+    """Add the answer of each probe to `found`, null if there is none; return it with the reasons for those."""
     unknown = {}
     for key, probe in probes.items():
         try:
             found[key] = probe()
         except Exception as error:  # noqa: BLE001 - one failed probe must not stop the others
             found[key], unknown[key] = None, str(error) or type(error).__name__
-    return unknown
+    return {**found, "unknown": unknown}
 
 
 def facts(host: LocalHost, named: tuple[str, ...] = (), *, ask: bool = False) -> dict[str, Any]:
@@ -147,8 +142,7 @@ def facts(host: LocalHost, named: tuple[str, ...] = (), *, ask: bool = False) ->
     }
     if ask:
         probes["neighbours"] = lambda: neighbours(host, [each["interface"] for each in found["ports"] if each["up"]])
-    unknown = answered(probes, found)
-    return {**found, "unknown": unknown}
+    return answered(probes, found)
 
 
 def main(argv: list[str]) -> int:

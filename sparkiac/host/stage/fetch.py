@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..durable import rename
+from ..local import free_bytes
 from .http import WAITS_S, Address, PartialFile, SourceRefusedError, download, without_query
 from .layouts import hard_link, layout_of
 from .store import (
@@ -21,7 +22,6 @@ from .store import (
     StagedModel,
     StageError,
     StoreScan,
-    free_bytes,
     gib,
     locked,
     make_directory,
@@ -48,12 +48,6 @@ class HubEndpoint(NamedTuple):
     token: str
 
 
-def partial_bytes(base: Path, wanted: dict[str, ModelFile]) -> int:
-    """Return how many bytes of these files an interrupted run has already downloaded."""
-    places = [base / "incomplete" / sha256 for sha256 in wanted]
-    return sum(place.stat().st_size for place in places if place.is_file())
-
-
 def contents_to_fetch(model: StagedModel, found: StoreScan) -> dict[str, ModelFile]:
     """Return hash → file for the contents to download; files with the same content are listed once."""
     return {file.sha256: file for file in model.files if file.path in found.wrong}
@@ -62,7 +56,9 @@ def contents_to_fetch(model: StagedModel, found: StoreScan) -> dict[str, ModelFi
 def missing_bytes(model: StagedModel, found: StoreScan) -> int:
     """Return the number of bytes that must still be downloaded."""
     wanted = contents_to_fetch(model, found)
-    return max(0, sum(file.size_bytes for file in wanted.values()) - partial_bytes(layout_of(model).base, wanted))
+    places = [layout_of(model).base / "incomplete" / sha256 for sha256 in wanted]  # of an interrupted run
+    here = sum(place.stat().st_size for place in places if place.is_file())
+    return max(0, sum(file.size_bytes for file in wanted.values()) - here)
 
 
 def check_room(missing: list[tuple[Path, int]], reserve_bytes: int) -> None:
@@ -124,10 +120,8 @@ class ModelDownload:
     def _download(self, found: StoreScan) -> None:
         make_directory(self.layout.base / "incomplete")
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            tasks = [
-                pool.submit(self._download_unless_stopped, file)
-                for file in contents_to_fetch(self.model, found).values()
-            ]
+            wanted = contents_to_fetch(self.model, found).values()
+            tasks = [pool.submit(self._download_unless_stopped, file) for file in wanted]
         failures = [error for task in tasks if (error := task.exception())]
         if failures:
             raise next((error for error in failures if str(error) != "stopped"), failures[0])
@@ -198,9 +192,8 @@ class ModelDownload:
 
     def _place(self, file: ModelFile, path: Path) -> None:
         """Move a complete file to its path, and link it to all other paths with the same content."""
-        targets = list(
-            dict.fromkeys(self.layout.target(each) for each in self.model.files if each.sha256 == file.sha256)
-        )
+        same = [each for each in self.model.files if each.sha256 == file.sha256]
+        targets = list(dict.fromkeys(map(self.layout.target, same)))
         for target in targets:
             make_directory(target.parent)
         rename(path, targets[0])

@@ -114,12 +114,8 @@ def load(arguments: argparse.Namespace, _: Callable[[str], str]) -> int:
 
 def record(arguments: argparse.Namespace, _: Callable[[str], str]) -> int:
     """Record what a generation needs."""
-    write = not arguments.dry_run
-    print_json(
-        changed=stage_prune.record(
-            arguments.generation, arguments.needs, stage_prune.roots_below(arguments.root), write=write
-        )
-    )
+    roots, write = stage_prune.roots_below(arguments.root), not arguments.dry_run
+    print_json(changed=stage_prune.record(arguments.generation, arguments.needs, roots, write=write))
     return 0
 
 

@@ -34,6 +34,7 @@ BETWEEN_S = 1
 """Time between two readings of the metrics, from which the controller computes rates."""
 PROBE_TIMEOUT_S = 12
 THREADS = 16
+NO_START = "the journal shows no start of a unit; without root, it shows only what the user may read"
 
 
 def facts(
@@ -46,9 +47,7 @@ def facts(
         wrong = pool.submit(journal.wrong, machine, names)
         systemd, restarts = shown(machine, names), journal.restarts(machine, names)
         if restarts is None:
-            unread["restarts"] = (
-                "the journal shows no start of a unit; without root, it shows only what the user may read"
-            )
+            unread["restarts"] = NO_START
         return [
             {
                 "name": unit["name"],

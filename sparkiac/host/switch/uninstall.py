@@ -20,7 +20,7 @@ from ..network.peers import PREFIX
 from ..stage import prune
 from . import drain, drift
 from .install import ORIGINALS
-from .store import FORMER_LIST, GENERATIONS, HOME
+from .store import GENERATIONS, HOME
 
 OWN = ("generations", "state.json", "originals.json", "saved", "files", "metrics", "network", "programs")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
@@ -33,10 +33,7 @@ FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/li
 TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")
-STAYS = {
-    "image": "images stay unless their removal is requested",
-    "model": "weights stay unless their removal is requested",
-}
+STAYS = {"image": "images stay", "model": "weights stay unless their removal is requested"}
 
 
 class Step(NamedTuple):
@@ -46,14 +43,14 @@ class Step(NamedTuple):
     remove: Callable[[], str]
 
 
-def uninstall(machine: LocalHost, *, dry_run: bool, weights: bool = False, images: bool = False) -> dict[str, Any]:
+def uninstall(machine: LocalHost, *, dry_run: bool, weights: bool = False) -> dict[str, Any]:
     """Remove what sparkiac created, or with `dry_run` only list it; return what was removed and what stays."""
     current = current_generation(machine)
     if current and not dry_run:
         drift.save_edited(machine, current)
-    kept = [{"path": path, "because": because} for path, because in staying(machine, weights=weights, images=images)]
+    kept = [{"path": path, "because": because} for path, because in staying(machine, weights=weights)]
     removed = []
-    for step in steps(machine, weights=weights, images=images):
+    for step in steps(machine, weights=weights):
         because = "" if dry_run else step.remove()
         if because:
             kept.append({"path": step.name, "because": because})
@@ -62,7 +59,7 @@ def uninstall(machine: LocalHost, *, dry_run: bool, weights: bool = False, image
     return {"removed": removed, "kept": kept}
 
 
-def steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
+def steps(machine: LocalHost, *, weights: bool) -> Iterator[Step]:
     """Return everything that is removed, in this order."""
     found = installed(machine)
     yield from (Step(f"unit {name}", partial(stop, machine, name)) for name in units_of(machine, found))
@@ -74,7 +71,9 @@ def steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
         yield Step(f"/{path}", partial(remove_file, machine, path))
     yield from sysctl_steps(machine)
     yield from network_steps(machine)
-    yield from staged_steps(machine, weights=weights, images=images)
+    for item in staged(machine):
+        if goes(item.kind, weights=weights):
+            yield Step(f"{item.kind} {item.name}", partial(prune.remove, item))
     yield from (tree_step(machine, path) for path in TREES if there(machine, path))
     if machine.run("id", "--name", "--groups", USER).code == 0 and not data_of_services(machine):
         yield Step(f"user {USER}", partial(command, machine, "userdel", USER))
@@ -83,10 +82,10 @@ def steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
         yield tree_step(machine, PROGRAMS)
 
 
-def staying(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[tuple[str, str]]:
+def staying(machine: LocalHost, *, weights: bool) -> Iterator[tuple[str, str]]:
     """Return path and reason of what an uninstall does not remove."""
     for item in staged(machine):
-        if not chosen(item.kind, weights=weights, images=images):
+        if not goes(item.kind, weights=weights):
             yield item.name, STAYS[item.kind]
     ours = set(installed(machine))
     yield from ((f"/{path}", "sparkiac did not write it") for path in drift.drop_ins(machine) if path not in ours)
@@ -160,13 +159,6 @@ def network_steps(machine: LocalHost) -> Iterator[Step]:
         yield Step(f"network {name}", partial(command, machine, "docker", "network", "rm", name))
 
 
-def staged_steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
-    """Return the images, models, caches and extra files that the records name and that are to be removed."""
-    for item in staged(machine):
-        if chosen(item.kind, weights=weights, images=images):
-            yield Step(f"{item.kind} {item.name}", partial(prune.remove, item))
-
-
 def staged(machine: LocalHost) -> list[prune.Removable]:
     """Return the images, models, caches and extra files that the records name; no images if docker does not work."""
     roots = prune.roots_below(machine.root)
@@ -176,9 +168,9 @@ def staged(machine: LocalHost) -> list[prune.Removable]:
     return list(prune.removable([], found, roots))
 
 
-def chosen(kind: str, *, weights: bool, images: bool) -> bool:
+def goes(kind: str, *, weights: bool) -> bool:
     """Return whether a kind of item is to be removed."""
-    return {"image": images, "model": weights}.get(kind, True)
+    return kind not in STAYS or (kind == "model" and weights)
 
 
 def tree_step(machine: LocalHost, name: str) -> Step:
@@ -224,18 +216,13 @@ def current_generation(machine: LocalHost) -> str | None:
 def own_kept(machine: LocalHost) -> dict[str, str]:
     """Return what stays of an uninstall of sparkiac's own directory, with the reason."""
     found = {}
-    if keeps_saved(machine):
+    path, current = machine.path(drift.SAVED), current_generation(machine)
+    files = drift.files_of(machine, current) if current else []
+    if (path.is_dir() and any(path.iterdir())) or any(drift.is_edited(machine, file) for file in files):
         found[drift.SAVED] = "it is for files that were edited by hand"
     if there(machine, f"{HOME}/network"):
         found[f"{HOME}/network"] = "it is the former network configuration; /etc/netplan/60-sparkiac.yaml stays too"
     return found
-
-
-def keeps_saved(machine: LocalHost) -> bool:
-    """Return whether there are saved files, or edited files that an uninstall saves."""
-    path, current = machine.path(drift.SAVED), current_generation(machine)
-    files = drift.files_of(machine, current) if current else []
-    return (path.is_dir() and any(path.iterdir())) or any(drift.is_edited(machine, file) for file in files)
 
 
 def read_json(machine: LocalHost, name: str, empty: Any) -> Any:  # noqa: ANN401 - JSON
@@ -248,13 +235,12 @@ def read_json(machine: LocalHost, name: str, empty: Any) -> Any:  # noqa: ANN401
 
 
 def installed(machine: LocalHost) -> list[str]:
-    """Return the paths of all generations, and of an older sparkiac, that exist on this host."""
+    """Return the paths of all generations that exist on this host."""
     listed = [
         file.get("path", "")
         for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
         for file in read_json(machine, str(path.relative_to(machine.root)), [])
     ]
-    listed += read_json(machine, FORMER_LIST, {}).get("files", [])
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
     return sorted(path for path in ours if there(machine, path))
 
@@ -263,7 +249,7 @@ def plan_files(machine: LocalHost) -> list[str]:
     """Return the plans of all generations; the last one is the current one."""
     paths = sorted(machine.path(GENERATIONS).glob("*/files/etc/sparkiac/generation.json"))
     kept = [str(path.relative_to(machine.root)) for path in paths]
-    return [*kept, "/etc/sparkiac/units.json", "/etc/sparkiac/generation.json"]
+    return [*kept, "/etc/sparkiac/generation.json"]
 
 
 def units_of(machine: LocalHost, found: list[str]) -> list[str]:

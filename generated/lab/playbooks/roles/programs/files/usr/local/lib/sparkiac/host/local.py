@@ -77,6 +77,12 @@ def launcher(name: str) -> Path:
     return Path(__file__).resolve().parents[1] / name
 
 
+def free_bytes(path: Path) -> int:
+    """Return the free space on the file system of a file or directory, which need not exist yet."""
+    status = os.statvfs(next(each for each in (path, *path.parents) if each.exists()))
+    return status.f_bavail * status.f_frsize
+
+
 def setting(machine: LocalHost, key: str) -> Path:
     """Return the file of a kernel setting."""
     return machine.path("/proc/sys/" + key.replace(".", "/"))

@@ -101,9 +101,9 @@ def result_of(entry: dict[str, Any], limit_s: int, secrets: Path, queued: str | 
         return Result(f"no answer within {limit_s} s")
     except (OSError, ValueError) as error:
         return Result(f"it cannot be checked: {error}")
-    return (
-        Result(**json.loads(done.stdout)) if done.returncode == 0 else Result(f"the probe failed: {done.stderr[-LOG:]}")
-    )
+    if done.returncode:
+        return Result(f"the probe failed: {done.stderr[-LOG:]}")
+    return Result(**json.loads(done.stdout))
 
 
 def fault_of_url(url: str, limit_s: int) -> str:

@@ -56,11 +56,8 @@ def summary(changes: dict[str, Change]) -> str:
 def block(entry: dict[str, Any], change: Change, period_s: int, now: float) -> str:
     """Return the lines about one endpoint."""
     heading = ("STILL " if change.again else "") + WORDS[change.state][0]
-    lines = [
-        f"{heading}: {entry['name']}",
-        f"  {entry['url']}",
-        *(f"  {line}" for line in details(change, period_s, now)),
-    ]
+    below = [entry["url"], *details(change, period_s, now)]
+    lines = [f"{heading}: {entry['name']}", *(f"  {line}" for line in below)]
     if change.state != WORKING:
         lines.append(f"  what to do: {entry['remedy']}")
     return "\n".join(lines)
@@ -75,9 +72,8 @@ def details(change: Change, period_s: int, now: float) -> list[str]:
         return [f"It failed from {moment(before.since)}, for {duration(after.since - before.since)}."]
     if change.state == FLAPPING:
         quiet = duration(STABLE_RUNS * period_s)
-        next_one = (
-            f"It has changed {FLAPPING_CHANGES} times. The next message follows when it has been stable for {quiet}."
-        )
+        changed = f"It has changed {FLAPPING_CHANGES} times."
+        next_one = f"{changed} The next message follows when it has been stable for {quiet}."
         return [f"last failure: {after.evidence or before.evidence}", next_one]
     worked = "" if after.worked is None else f", last worked at {moment(after.worked)}"
     return [after.evidence, f"since {moment(after.since)}, for {duration(now - after.since)}{worked}"]

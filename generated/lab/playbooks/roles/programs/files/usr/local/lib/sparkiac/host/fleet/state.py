@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from .. import durable
 from ..contract import validated
@@ -165,17 +165,8 @@ def dumped(state: State) -> bytes:
     return json.dumps({**state._asdict(), "records": records}, indent=1).encode() + b"\n"
 
 
-def completed(data: Any) -> Any:  # noqa: ANN401 - JSON
-    """Add the key that the records of an older sparkiac lack."""
-    records = data.get("records") if isinstance(data, dict) else None
-    for record in records.values() if isinstance(records, dict) else ():
-        if isinstance(record, dict):
-            record.setdefault("queued", None)
-    return data
-
-
 def parsed(text: str) -> State:
     """Return the state from JSON; raise ValueError if it was damaged or written by another version."""
-    found = validated("program", FILE, completed(json.loads(text)), State)
+    found = validated("program", FILE, json.loads(text), State)
     records = {name: Record(**record) for name, record in found["records"].items()}
     return State(found["saved"], found["run"], records, found["unsent"])

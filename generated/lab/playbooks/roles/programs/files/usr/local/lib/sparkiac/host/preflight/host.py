@@ -75,6 +75,11 @@ def parse_gpus(text: str) -> list[list[str]]:
     return rows
 
 
+def gpus(host: LocalHost) -> list[list[str]]:
+    """Return name, compute capability and driver version of each GPU."""
+    return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
+
+
 def parse_meminfo(text: str) -> dict[str, int]:
     """Read /proc/meminfo into bytes."""
     return {m[1]: int(m[2]) * 1024 for m in re.finditer(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}

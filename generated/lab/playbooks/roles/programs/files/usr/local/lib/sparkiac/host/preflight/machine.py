@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from .host import CODES, Check, CheckResult, LocalHost, compare, gib, parse_gpus, parse_meminfo, parse_version
+from .host import CODES, Check, CheckResult, LocalHost, compare, gib, gpus, parse_meminfo, parse_version
 
 MEMORY_TOLERANCE = 0.03  # machines of one kind differ slightly in firmware and reserved memory
 VERSION_COMMANDS = {
@@ -28,9 +28,8 @@ def check_architecture(wanted: str, host: LocalHost) -> Iterator[CheckResult]:
 
 def check_gpus(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
     """Check each GPU and the running driver. After a driver upgrade without reboot, nvidia-smi fails with a message."""
-    query = host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
     gpu = wanted["gpu"]
-    for name, capability, driver in parse_gpus(query):
+    for name, capability, driver in gpus(host):
         if gpu:
             want = gpu["compute_capability"]
             yield compare(name == gpu["name"], "gpu", name, gpu["name"], code="HST009")
@@ -80,9 +79,8 @@ def check_version(wanted: tuple[str, str], host: LocalHost) -> Iterator[CheckRes
     """Check that the version of a program is high enough."""
     found = parse_version(host.run(*VERSION_COMMANDS[wanted[0]]))
     lowest = parse_version(re.sub(r"(\.0)+$", "", wanted[1]))  # 28.0 is reached by 28
-    yield compare(
-        found >= lowest, wanted[0], ".".join(map(str, found)), f">= {wanted[1]}", code=CODES.get(wanted[0], "")
-    )
+    version, code = ".".join(map(str, found)), CODES.get(wanted[0], "")
+    yield compare(found >= lowest, wanted[0], version, f">= {wanted[1]}", code=code)
 
 
 def check_docker_access(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResult]:
@@ -99,9 +97,8 @@ def check_docker_access(wanted: dict[str, str], host: LocalHost) -> Iterator[Che
         yield CheckResult("ok", f"user {user}", "does not exist yet", f"in group {group}", code="HST001")
         return
     hint = "" if group in groups else f"the playbooks add it; to do it now: usermod -aG {group} {user}"
-    yield CheckResult(
-        "warn" if hint else "ok", f"user {user}", "in " + ", ".join(groups), f"in {group}", hint, "HST001"
-    )
+    state, found = "warn" if hint else "ok", "in " + ", ".join(groups)
+    yield CheckResult(state, f"user {user}", found, f"in {group}", hint, "HST001")
 
 
 def check_memory(wanted: int, host: LocalHost) -> Iterator[CheckResult]:

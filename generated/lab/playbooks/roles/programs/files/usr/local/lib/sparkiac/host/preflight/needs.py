@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import socket
 import stat
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..local import free_bytes
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, compare, gib
 
 COMMIT = 40  # hexadecimal digits of a commit
@@ -21,9 +21,7 @@ HEADER = re.compile("[!-~]([ -~]*[!-~])?")  # an API key that an HTTP header car
 
 def check_disk(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
     """Check the free space on the file system of a directory, which need not exist yet."""
-    place = host.path(wanted["path"])
-    status = os.statvfs(str(next(p for p in (place, *place.parents) if p.exists())))
-    free, need = status.f_bavail * status.f_frsize, wanted["free_bytes"]
+    free, need = free_bytes(host.path(wanted["path"])), wanted["free_bytes"]
     yield compare(free >= need, f"disk {wanted['path']}", f"{gib(free)} free", f">= {gib(need)}")
 
 

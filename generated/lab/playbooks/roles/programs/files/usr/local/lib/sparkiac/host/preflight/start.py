@@ -49,9 +49,8 @@ def drop_caches(host: LocalHost) -> CheckResult:
     try:
         host.path("/proc/sys/vm/drop_caches").write_text("3\n", encoding="ascii")
     except OSError as error:
-        return CheckResult(
-            "FAIL", "page cache", str(error.strerror), "dropped", "the start step must run as root", "MEM002"
-        )
+        hint = "the start step must run as root"
+        return CheckResult("FAIL", "page cache", str(error.strerror), "dropped", hint, "MEM002")
     return CheckResult("ok", "page cache", "dropped", "dropped", code="MEM002")
 
 

@@ -125,9 +125,8 @@ def connections(promise: dict[str, Any], state: dict[str, Any]) -> dict[str, Any
     gone = [node for node, ends in recorded.items() if not set(ends) & set(found.get(node, ()))]
     if gone:
         os.kill(SERVER, signal.SIGTERM)
-        raise NotServingError(
-            f"the connection to {', '.join(gone)} is gone: this node ends and starts again with the others"
-        )
+        lost = ", ".join(gone)
+        raise NotServingError(f"the connection to {lost} is gone: this node ends and starts again with the others")
     known = {node: {*recorded.get(node, ()), *seen.get(node, ())} for node in found}
     both = {node: sorted(known[node] & set(ends)) for node, ends in found.items()}
     return {"connections": {node: ends for node, ends in both.items() if ends}, "seen": found}

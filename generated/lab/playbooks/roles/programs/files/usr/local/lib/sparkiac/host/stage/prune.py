@@ -16,18 +16,15 @@ from .images import docker, inspect
 from .layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
 from .store import COMMIT, NAME, SHA256, StagedModel, StageError, locked, write_text
 
-GENERATIONS = Path("/var/lib/sparkiac/generations")
-CACHES = Path("/var/cache/sparkiac")
-FILES = Path("/var/lib/sparkiac/files")
 GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
 class Roots(NamedTuple):
     """Directories of records, compile caches and extra files."""
 
-    generations: Path = GENERATIONS
-    caches: Path = CACHES
-    files: Path = FILES
+    generations: Path = Path("/var/lib/sparkiac/generations")
+    caches: Path = Path("/var/cache/sparkiac")
+    files: Path = Path("/var/lib/sparkiac/files")
 
 
 def roots_below(root: Path) -> Roots:
@@ -61,8 +58,7 @@ class Removable(NamedTuple):
 def records(roots: Roots) -> list[GenerationRecord]:
     """Read all records, newest first; raise StageError if one cannot be read."""
     found = []
-    # Older versions of sparkiac wrote NAME.json.
-    for path in [*roots.generations.glob("*.json"), *roots.generations.glob("*/record.json")]:
+    for path in roots.generations.glob("*/record.json"):
         try:
             found.append(GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError) as error:
@@ -90,7 +86,6 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
     if write:
         text = json.dumps(now._replace(sequence=newest + 1)._asdict(), indent=1) + "\n"
         write_text(roots.generations / generation / "record.json", text)
-        (roots.generations / f"{generation}.json").unlink(missing_ok=True)
     return True
 
 
@@ -226,7 +221,6 @@ def prune(roots: Roots, *, current: str, keep: int, needed: set[str], write: boo
         yield {"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes, "kept_because": why}
     for former in old:
         if write and not stay:
-            (roots.generations / f"{former.generation}.json").unlink(missing_ok=True)
             shutil.rmtree(roots.generations / former.generation, ignore_errors=True)
         why = "some of its items could not be removed" if stay else ""
         yield {"kind": "generation", "name": former.generation, "size_bytes": 0, "kept_because": why}

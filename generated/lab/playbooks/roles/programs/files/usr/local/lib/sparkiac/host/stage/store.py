@@ -264,9 +264,3 @@ def scan(
         {file.path: place for file, (place, _) in results if place},
         {file.path: wrong for file, (place, wrong) in results if not place},
     )
-
-
-def free_bytes(path: Path) -> int:
-    """Return the free space on the file system of a directory, which need not exist yet."""
-    status = os.statvfs(next(each for each in (path, *path.parents) if each.is_dir()))
-    return status.f_bavail * status.f_frsize

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from ..local import LocalHost
 
@@ -30,6 +32,9 @@ ALERTS_S = 5
 """An engine that logs every request can fill the journal of a day."""
 ALERT = re.compile(r"supervise: \w+ sparkiac-alert: (.*)")
 """What `supervise` logs if the probe finds a wrong answer."""
+
+
+T = TypeVar("T")
 
 
 class Message(NamedTuple):
@@ -63,18 +68,22 @@ def messages(machine: LocalHost, names: list[str]) -> list[Message] | None:
         done = machine.run("timeout", "10", *argv, "_PID=1", *matches)
     except OSError:
         return None
-    return [found for line in done.output.splitlines() if (found := message(line))] or None
+    return read(done.output, message) or None
 
 
-def message(line: str) -> Message | None:
-    """Return a message from a line of JSON; None if it is something else."""
-    try:
-        found = json.loads(line)
-        unit = str(found["UNIT"])[: -len(SUFFIX)]
-        time_s = int(found["__REALTIME_TIMESTAMP"]) / US
-        return Message(str(found["MESSAGE_ID"]), unit, str(found.get("UNIT_RESULT", "")), time_s)
-    except (ValueError, KeyError, TypeError):
-        return None
+def read(output: str, parse: Callable[[dict[str, Any]], T]) -> list[T]:
+    """Return what each line of JSON contains; a line that is something else is left out."""
+    found = []
+    for line in output.splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found.append(parse(json.loads(line)))
+    return found
+
+
+def message(entry: dict[str, Any]) -> Message:
+    """Return a message of systemd."""
+    unit, time_s = str(entry["UNIT"])[: -len(SUFFIX)], int(entry["__REALTIME_TIMESTAMP"]) / US
+    return Message(str(entry["MESSAGE_ID"]), unit, str(entry.get("UNIT_RESULT", "")), time_s)
 
 
 def restart(machine: LocalHost, name: str, found: list[Message]) -> dict[str, Any] | None:
@@ -119,25 +128,16 @@ def wrong(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:
     if not names:
         return {}
     argv = ("timeout", str(ALERTS_S), "journalctl", "--no-pager", "--output=json", "--since=-1day")
-    filters = (
-        "--output-fields=MESSAGE,_SYSTEMD_UNIT",
-        "--grep=^supervise: .*sparkiac-alert:",
-        f"--lines={ALERTS}",
-    )
+    filters = ("--output-fields=MESSAGE,_SYSTEMD_UNIT", "--grep=^supervise: .*sparkiac-alert:", f"--lines={ALERTS}")
     try:
         done = machine.run(*argv, *filters, *[f"--unit={name}.service" for name in names])
     except OSError:
         return {}
-    alerts = [found for line in done.output.splitlines() if (found := alert(line))]
-    return {unit: {"ago_s": max(0, int(time.time() - at_s)), "fault": fault} for at_s, unit, fault in sorted(alerts)}
+    alerts = sorted(read(done.output, alert))
+    return {unit: {"ago_s": max(0, int(time.time() - at_s)), "fault": fault} for at_s, unit, fault in alerts}
 
 
-def alert(line: str) -> tuple[float, str, str] | None:
-    """Return time, unit and fault from a line of JSON; None if it is something else."""
-    try:
-        found = json.loads(line)
-        said = ALERT.match(found["MESSAGE"])
-        at_s, unit = int(found["__REALTIME_TIMESTAMP"]) / US, str(found["_SYSTEMD_UNIT"]).rpartition(".")[0]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return (at_s, unit, said[1]) if said else None
+def alert(entry: dict[str, Any]) -> tuple[float, str, str]:
+    """Return time, unit and fault of a wrong answer; raise TypeError for another line."""
+    at_s, unit = int(entry["__REALTIME_TIMESTAMP"]) / US, str(entry["_SYSTEMD_UNIT"]).rpartition(".")[0]
+    return at_s, unit, ALERT.match(entry["MESSAGE"])[1]  # type: ignore[index]

@@ -120,8 +120,7 @@ def _table() -> list[str]:
 
 
 def _elements(verb: str, units: list[dict[str, Any]]) -> list[str]:
-    """Return the commands that add or delete the ports of units."""
-    """Return a command for each place. Units of different turns share places, and a second deletion would fail."""
+    """Return a command that adds or deletes each place, once: a second deletion of a place would fail."""
     places = dict.fromkeys(place for unit in units if (place := place_of(unit)))
     return [f"{verb} element {TABLE} {_element(*place)}" for place in places]
 
@@ -155,9 +154,8 @@ def metrics(machine: LocalHost, promise: dict[str, Any]) -> str:
     parts = urlsplit(promise["url"])
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=METRICS_TIMEOUT_S)
     try:
-        connection.request(
-            "GET", parts.path.rstrip("/") + "/metrics", headers=authorization(machine, promise["api_key"])
-        )
+        headers = authorization(machine, promise["api_key"])
+        connection.request("GET", parts.path.rstrip("/") + "/metrics", headers=headers)
         answer = connection.getresponse()
         return body(answer) if answer.status == OK else ""
     except (OSError, http.client.HTTPException):
@@ -189,12 +187,8 @@ def connections(machine: LocalHost, unit: dict[str, Any]) -> int:
 
 def sockets(machine: LocalHost, port: int) -> int:
     """Return the established connections that processes of the host have accepted on a port."""
-    local = [
-        fields[1]
-        for name in ("tcp", "tcp6")
-        for line in machine.lines(f"/proc/net/{name}")
-        if (fields := line.split())[3:4] == [ESTABLISHED]
-    ]
+    lines = [line.split() for name in ("tcp", "tcp6") for line in machine.lines(f"/proc/net/{name}")]
+    local = [fields[1] for fields in lines if fields[3:4] == [ESTABLISHED]]
     return sum(int(address.rpartition(":")[2], 16) == port for address in local)
 
 

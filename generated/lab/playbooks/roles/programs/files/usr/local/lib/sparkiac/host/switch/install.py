@@ -40,8 +40,8 @@ def check_space(machine: LocalHost) -> None:
 
 def prepare(machine: LocalHost, generation: Generation) -> None:
     """Install the unit that finishes an interrupted switch after a reboot, before the switch begins."""
-    if any(each.path == RECOVER for each in generation.files):
-        copy(machine, generation, next(each for each in generation.files if each.path == RECOVER))
+    for file in [each for each in generation.files if each.path == RECOVER]:
+        copy(machine, generation, file)
         programs = machine.path(f"{HOME}/programs")
         assert generation.directory is not None  # noqa: S101 - it has files
         durable.link(programs, generation.directory / "files/usr/local/lib/sparkiac")

@@ -125,53 +125,47 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="switch", description=__doc__.partition("\n")[0])
     parser.add_argument("--root", type=Path, default=Path("/"), help="root directory of the host, for tests")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("look", "stage", "status", "drift", "run", "answer", "recover"):
-        commands.add_parser(name)
-    starting = commands.add_parser("start")
+    kinds = {name: commands.add_parser(name) for name in COMMANDS}
+    starting, removing = kinds["start"], kinds["uninstall"]
     found = "a generation that was staged, `previous` or `current`"
     starting.add_argument("generation", metavar="GENERATION", help=found)
     starting.add_argument("--turn", metavar="NAME", help="turn to switch to (default: the current one)")
     starting.add_argument("--run", required=True, help="name of this apply; the same name waits for the same switch")
     starting.add_argument("--also", action="append", default=[], metavar="UNIT", help="restart it in any case")
-    commands.add_parser("turn").add_argument("turn", metavar="NAME")
-    leasing = commands.add_parser("lease")
-    leasing.add_argument("action", choices=("take", "renew", "release"))
-    leasing.add_argument("--run", required=True)
+    kinds["turn"].add_argument("turn", metavar="NAME")
+    kinds["lease"].add_argument("action", choices=("take", "renew", "release"))
+    kinds["lease"].add_argument("--run", required=True)
     for name in ("drain", "undrain"):
-        commands.add_parser(name).add_argument("units", nargs="*", metavar="UNIT")
-    commands.add_parser("started").add_argument("unit", metavar="UNIT")
-    removing = commands.add_parser("uninstall")
+        kinds[name].add_argument("units", nargs="*", metavar="UNIT")
+    kinds["started"].add_argument("unit", metavar="UNIT")
     removing.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     removing.add_argument("--weights", action="store_true", help="also remove weights that only sparkiac downloaded")
     return parser.parse_args(argv)
 
 
-def execute(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run a command and return its result."""
-    commands: dict[str, Callable[[], Any]] = {
-        "look": lambda: look.look(machine, read()),
-        "stage": lambda: {"changed": store.stage(machine, read())},
-        "start": lambda: start.start(machine, arguments, sys.stdin.read()),
-        "turn": lambda: start.turn(machine, arguments.turn),
-        "run": lambda: start.run(machine),
-        "answer": lambda: start.answer(machine),
-        "recover": lambda: start.recover(machine),
-        "status": lambda: status(machine),
-        "drift": lambda: drift(machine),
-        "lease": lambda: lease(machine, arguments),
-        "drain": lambda: drain(machine, arguments.units),
-        "undrain": lambda: undrain(machine, arguments.units),
-        "started": lambda: started(machine, arguments.unit),
-        "uninstall": lambda: uninstall.uninstall(machine, dry_run=arguments.dry_run, weights=arguments.weights),
-    }
-    return dict(commands[arguments.command]())
+COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] = {
+    "look": lambda machine, _: look.look(machine, read()),
+    "stage": lambda machine, _: {"changed": store.stage(machine, read())},
+    "start": lambda machine, arguments: start.start(machine, arguments, sys.stdin.read()),
+    "turn": lambda machine, arguments: start.turn(machine, arguments.turn),
+    "status": lambda machine, _: status(machine),
+    "drift": lambda machine, _: drift(machine),
+    "lease": lease,
+    "drain": lambda machine, arguments: drain(machine, arguments.units),
+    "undrain": lambda machine, arguments: undrain(machine, arguments.units),
+    "uninstall": lambda machine, each: uninstall.uninstall(machine, dry_run=each.dry_run, weights=each.weights),
+    "run": lambda machine, _: start.run(machine),
+    "answer": lambda machine, _: start.answer(machine),
+    "recover": lambda machine, _: start.recover(machine),
+    "started": lambda machine, arguments: started(machine, arguments.unit),
+}
 
 
 def main(argv: list[str]) -> int:
     """Run a command and return its exit status."""
     arguments = parse(argv)
     try:
-        found = execute(LocalHost(arguments.root), arguments)
+        found = COMMANDS[arguments.command](LocalHost(arguments.root), arguments)
     except switch_lease.LeaseHeldError as error:
         sys.stderr.write(f"{error}\n")
         return HELD

@@ -95,16 +95,11 @@ def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[s
     since = position(machine)
     failed = []
     for unit in asked:
-        done = machine.run(*question(machine, unit["name"]))
+        waits = "--wait", str(GATE_WAIT_S), "--queue", str(QUEUE_WAIT_S)
+        done = machine.run("python3", str(machine.path(PROBE)), "check", *waits, *places(machine), unit["name"])
         if done.code:
             failed.append(answered(machine, unit, " ".join(done.errors.split()), since))
     return failed
-
-
-def question(machine: LocalHost, unit: str) -> list[str]:
-    """Return the command that checks a unit."""
-    argv = ["python3", str(machine.path(PROBE)), "check", "--wait", str(GATE_WAIT_S), "--queue", str(QUEUE_WAIT_S)]
-    return [*argv, *places(machine), unit]
 
 
 def places(machine: LocalHost) -> list[str]:

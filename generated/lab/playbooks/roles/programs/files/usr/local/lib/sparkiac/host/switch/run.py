@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import Any
 
 from .. import local
@@ -84,10 +85,7 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     turns = request.turn, store.current_turn(old.plan, switch_state.read(machine).turn)
     if group is None:
         return Switch(machine, request, new, old, switch_vote.Alone(), *turns)
-
-    def stop() -> None:
-        stop_group(machine, new, old)
-
+    stop = partial(stop_group, machine, new, old)
     where = (group["coordinator"], group["address"], group["port"], request.run, request.token)
     members = http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:

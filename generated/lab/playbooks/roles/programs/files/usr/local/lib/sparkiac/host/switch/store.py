@@ -15,7 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import durable, state
+from .. import durable
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile, generation_id
 from ..local import LocalHost
@@ -24,9 +24,7 @@ HOME = "/var/lib/sparkiac"
 GENERATIONS = f"{HOME}/generations"
 PLAN = "etc/sparkiac/generation.json"
 ADOPTED = "adopted.json"
-"""Plan of a generation that an older version of sparkiac installed; that version had no generation.json."""
-FORMER_LIST = "/etc/sparkiac/owned.json"
-"""Where older versions of sparkiac listed the files and units that they installed."""
+"""Plan of a generation that a former version found installed, by one that had no generation.json."""
 NAME = re.compile(r"[0-9a-f]{16}")
 NOTHING: dict[str, Any] = {
     "host": "",
@@ -127,17 +125,10 @@ def stage(machine: LocalHost, staged: dict[str, Any]) -> bool:
             raise GenerationError(f"{file.path} is not the file that was generated: generate and apply again")
     if generation_id(files) != staged["generation"]:
         raise GenerationError(f"the files are not generation {staged['generation']}: generate and apply again")
-    adopt(machine)
     return keep(machine, staged["generation"], files, contents)
 
 
-def keep(
-    machine: LocalHost,
-    name: str,
-    files: list[PlacedFile],
-    contents: dict[str, bytes],
-    plan: dict[str, Any] | None = None,
-) -> bool:
+def keep(machine: LocalHost, name: str, files: list[PlacedFile], contents: dict[str, bytes]) -> bool:
     """Write a generation as a whole: into another directory first, which is then renamed."""
     place = directory(machine, name)
     if (place / "files.json").exists():
@@ -148,8 +139,6 @@ def keep(
         for file in files:
             check_path(file.path)
             durable.write(partial / "files" / file.path, contents[file.path], int(file.mode, 8))
-        if plan is not None:
-            durable.write(partial / ADOPTED, json.dumps(plan, indent=1).encode() + b"\n", 0o644)
         listed = json.dumps([each._asdict() for each in files], indent=1)
         durable.write(partial / "files.json", listed.encode() + b"\n", 0o644)
         durable.rename(partial, place)
@@ -163,42 +152,6 @@ def check_path(path: str) -> None:
     """Raise GenerationError if a path leaves the root directory."""
     if path.startswith("/") or ".." in path.split("/") or not path:
         raise GenerationError(f"not a path below the root directory: {path!r}")
-
-
-def adopt(machine: LocalHost) -> None:
-    """Turn what an older version of sparkiac installed into the committed generation. Nothing is restarted."""
-    if state.read(machine).committed is not None or not machine.path(FORMER_LIST).exists():
-        return
-    owned = json.loads(machine.read(FORMER_LIST))
-    contents = {}
-    files = []
-    for path in owned["files"]:
-        check_path(path)
-        place = machine.path(path)
-        if place.is_file():
-            contents[path] = place.read_bytes()
-            mode = f"{place.stat().st_mode & 0o7777:04o}"
-            files.append(PlacedFile(path, mode, hashlib.sha256(contents[path]).hexdigest()))
-    name = generation_id(files)
-    units = [adopted_unit(each, files) for each in owned["units"]]
-    keep(machine, name, files, contents, {**NOTHING, "units": units, "sysctls": settings(contents)})
-    state.write(machine, state.State(current=name, committed=name))
-
-
-def adopted_unit(name: str, files: list[PlacedFile]) -> dict[str, Any]:
-    """Describe a unit that an older sparkiac installed. It has no gate: it is ready when systemd reports it active."""
-    short = name.partition("sparkiac-")[2] or name
-    below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
-    used = [each.path for each in files if each.path.startswith(below) or each.path.endswith("/supervise")]
-    unknown: dict[str, Any] = {"secrets": [], "memory_bytes": None, "listen": None, "turns": [], "promise": None}
-    return {"name": name, "files": used, "group": False, "ready_timeout_s": 0, "drain_s": 0, **unknown}
-
-
-def settings(contents: dict[str, bytes]) -> list[dict[str, str]]:
-    """Return the kernel settings in the sysctl.d files of an older version."""
-    texts = [data.decode() for path, data in sorted(contents.items()) if path.startswith("etc/sysctl.d/")]
-    lines = [line.partition("=") for text in texts for line in text.splitlines() if not line.startswith(("#", ";"))]
-    return [{"key": key.strip(), "value": value.strip()} for key, equals, value in lines if equals]
 
 
 def current_turn(plan: dict[str, Any], turn: str | None) -> str | None:
