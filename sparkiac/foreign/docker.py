@@ -225,6 +225,9 @@ def settings(stated: Iterable[tuple[ContainerOption, str, int]]) -> tuple[dict[P
     return values, notes
 
 
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+
+
 def _gib(text: str) -> float | None:
     size = size_bytes(text)
     return max(round(size / GIB, 6), 0.001) if size else None
@@ -239,6 +242,7 @@ def _tmpfs(text: str) -> float | None:
 
 _READERS: Final[Mapping[str, Callable[[str], str | float | tuple[str, int] | None]]] = {
     "text": str,
+    "number": lambda text: int(text) if _NUMBER.fullmatch(text) else None,
     "switch": lambda text: text == "true",
     "size": _gib,
     "limits": limit,
