@@ -141,7 +141,8 @@ def named(path: Path, value: object) -> str:
     setting = next((each for each in KEYED if each.path == path[:2]), None)
     if setting is None:
         return str(path[-1])
-    return " ".join((f"--{setting.docker}", *map(str, path[2:]), *([str(value)] if setting.form == "text" else [])))
+    written = [str(value)] if setting.form in {"text", "number"} else []
+    return " ".join((f"--{setting.docker}", *map(str, path[2:]), *written))
 
 
 def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:

@@ -66,6 +66,7 @@ ROOT: Final = frozenset({"0", "root", "0:0", "root:root"})
 UNUSED: Final = dict.fromkeys(("label", "annotation"), "metadata of the container; it does not affect the server")
 """Options that do not affect what runs."""
 _Kept = TypeVar("_Kept", Volume, PublishedPort)
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DURATION: Final = re.compile(r"(\d{1,9})\s*(us|ms|min|sec|s|m|hours?|hr|h|days?|d)?", re.IGNORECASE)
@@ -239,6 +240,7 @@ def _tmpfs(text: str) -> float | None:
 
 _READERS: Final[Mapping[str, Callable[[str], str | float | tuple[str, int] | None]]] = {
     "text": str,
+    "number": lambda text: int(text) if _NUMBER.fullmatch(text) else None,
     "switch": lambda text: text == "true",
     "size": _gib,
     "limits": limit,

@@ -17,7 +17,7 @@ Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tr
 """Plain data that JSON can represent."""
 PodValues: TypeAlias = Mapping[tuple[str, ...], Tree]
 """Path in a container of a pod → value. Those under `emptyDir` are volumes, by the paths where they are mounted."""
-Form: TypeAlias = Literal["text", "switch", "size", "limits", "tmpfs"]
+Form: TypeAlias = Literal["text", "number", "switch", "size", "limits", "tmpfs"]
 """How other tools write a value: a size is in bytes or has a unit, limits are `name=number`, `tmpfs` is a mount of /tmp
 with a size."""
 _GPU: Final = {

@@ -11,6 +11,7 @@ import pytest
 from sparkiac.foreign import docker, docker_command
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, PublishedPort, Volume
 from sparkiac.foreign.shell_words import script
+from sparkiac.plan.confinement import ContainerOption
 from sparkiac.report import placeholders
 from tests.importers.texts import deployment, imported
 
@@ -263,3 +264,11 @@ def test_a_size_that_is_not_a_whole_number_is_written_as_it_is_meant() -> None:
 def test_the_file_system_of_a_service_is_as_writable_as_it_was() -> None:
     assert imported("docker run -d example.org/x:1").entry.data["read_only"] is False
     assert "read_only" not in imported("docker run -d --read-only example.org/x:1").entry.data
+
+
+@pytest.mark.parametrize(("text", "value"), [("300", 300), ("-500", -500), ("x", None), ("1.5", None), ("", None)])
+def test_a_number_of_a_container_is_read_or_noted(text: str, value: int | None) -> None:
+    setting = ContainerOption("pids_limit", "pids-limit", lambda _: None, "pids_limit", "number")
+    values, notes = docker.settings([(setting, text, 3)])
+    assert values == ({} if value is None else {("container", "pids_limit"): value})
+    assert [(each.line, each.why) for each in notes] == ([] if value is not None else [(3, "not a number")])
