@@ -49,7 +49,7 @@ test: lint unit ## lint, types, architecture contracts and all tests but the dee
 
 test-system: $(INSTALLED) ## the tests of the pure stages and of writing with the system's Python, if that is another version
 	@own=$$($(BIN)/python -V) system=$$($(SYSTEM_PYTHON) -V 2>&1); case $$system in \
-	  "$${own%.*}".*) echo "skipped: $(SYSTEM_PYTHON) is $$system, and $$own runs all tests" ;; \
+	  "$$own") echo "skipped: $(SYSTEM_PYTHON) is $$own, which runs all tests" ;; \
 	  "Python 3".[0-9].* | "Python 3.10".* | [!P]*) echo "skipped: needs Python 3.11 or newer, $(SYSTEM_PYTHON): $$system" ;; \
 	  *) $(MAKE) unit PYTHON=$(SYSTEM_PYTHON) VENV=.venv/system TESTS="$(SYSTEM)" ;; \
 	esac
