@@ -11,7 +11,7 @@ WORKERS := auto
 MARKED := not deep
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test test-deep test-system lint unit lock clean
+.PHONY: help demo docs quick test test-deep test-system lint collect unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,7 +49,7 @@ test: lint unit ## lint, types, architecture contracts and all tests but the dee
 
 test-system: $(INSTALLED) ## the tests of the pure stages and of writing with the system's Python, if that is another version
 	@own=$$($(BIN)/python -V) system=$$($(SYSTEM_PYTHON) -V 2>&1); case $$system in \
-	  "$${own%.*}".*) echo "skipped: $(SYSTEM_PYTHON) is $$system, and $$own runs all tests" ;; \
+	  "$$own") echo "skipped: $(SYSTEM_PYTHON) is $$own, which runs all tests" ;; \
 	  "Python 3".[0-9].* | "Python 3.10".* | [!P]*) echo "skipped: needs Python 3.11 or newer, $(SYSTEM_PYTHON): $$system" ;; \
 	  *) $(MAKE) unit PYTHON=$(SYSTEM_PYTHON) VENV=.venv/system TESTS="$(SYSTEM)" ;; \
 	esac
@@ -67,8 +67,11 @@ lint: $(INSTALLED)
 	$(BIN)/mypy --python-version 3.10 sparkiac/host # the oldest Python of a host (docs/adr/0024)
 	$(BIN)/lint-imports
 
+collect: $(INSTALLED) # compiles the tests and the package
+	$(BIN)/python -m pytest --collect-only -qq >/dev/null
+
 # Tests start `sparkiac` a thousand times, each of which would compile the package.
-unit: export PYTHONDONTWRITEBYTECODE =
+collect unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(INSTALLED)
 	# File by file: some tests on real hosts go on where the one before them ended.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKED)" \

@@ -17,12 +17,27 @@ WORKERS: Final = 2 * CORES
 """Tests on booted hosts wait most of their time, and the others never wait: a core does one of each."""
 
 
+LONGEST: Final = (
+    "tests/e2e/test_apply.py",
+    "tests/e2e/test_group.py",
+    "tests/e2e/test_going_back.py",
+    "tests/e2e/test_network.py",
+    "tests/e2e/test_maintenance.py",
+    "tests/host/test_apply.py",
+    "tests/commands/test_apply.py",
+    "tests/host/test_apply_command.py",
+    "tests/commands/test_apply_screen.py",
+    "tests/exporters/test_round_trip.py",
+)
+"""Files that take longest come first, so that at the end no worker is alone with one of them."""
+
+
 def next_file(waiting: Iterable[str], on_hosts: int, cores: int = CORES) -> str:
     """Return the file that a worker takes next, of those that wait, while other workers run `on_hosts` files on hosts.
 
     Files on hosts come first, because they take longest, but no more of them at once than there are cores.
     """
-    files = list(waiting)
+    files = sorted(waiting, key=lambda file: LONGEST.index(file) if file in LONGEST else len(LONGEST))
     wanted = on_hosts < cores
     return next((file for file in files if needs_hosts(file) == wanted), files[0])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.schedule import needs_hosts, next_file
+from tests.conftest import ROOT
+from tests.schedule import LONGEST, needs_hosts, next_file
 
 ON_HOSTS = ["tests/e2e/test_apply.py", "tests/e2e/test_group.py"]
 OTHERS = ["tests/plan/test_order.py", "tests/test_readme.py"]
@@ -29,3 +30,13 @@ def test_two_workers_of_a_machine_with_two_cores_run_tests_on_hosts(
     waiting: list[str], on_hosts: int, file: str
 ) -> None:
     assert next_file(waiting, on_hosts, cores=2) == file
+
+
+def test_the_longest_files_start_first() -> None:
+    assert [file for file in LONGEST if not (ROOT / file).is_file()] == []
+    waiting, order = [*OTHERS, *sorted(LONGEST)], []
+    while waiting:
+        order.append(next_file(waiting, on_hosts=2, cores=2))
+        waiting.remove(order[-1])
+    others = [file for file in LONGEST if not needs_hosts(file)]
+    assert order == [*others, *OTHERS, *(file for file in LONGEST if needs_hosts(file))]

@@ -210,6 +210,7 @@ def restart_both(lab: Lab, stop_s: int) -> None:
     lab.generate()
 
 
+@pytest.mark.deep
 def test_hosts_restart_one_after_the_other(lab: Lab) -> None:
     """Both are polled five times a second: at no moment are both of them down."""
     before = {host: container(lab.bed, host) for host in UNITS}

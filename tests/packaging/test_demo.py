@@ -70,10 +70,11 @@ def test_a_python_without_ensurepip_ends_with_the_package_to_install(tmp_path: P
 @pytest.mark.parametrize(
     ("version", "told"),
     [
-        ("Python 3.11.2", "skipped: SYSTEM is Python 3.11.2, and Python 3.11.7 runs all tests\n"),
+        ("Python 3.11.7", "skipped: SYSTEM is Python 3.11.7, which runs all tests\n"),
         ("Python 3.10.12", "skipped: needs Python 3.11 or newer, SYSTEM: Python 3.10.12\n"),
         ("Python 3.9.2", "skipped: needs Python 3.11 or newer, SYSTEM: Python 3.9.2\n"),
         ("not found", "skipped: needs Python 3.11 or newer, SYSTEM: not found\n"),
+        ("Python 3.11.2", "SYSTEM -m venv --clear .venv/system\n"),
         ("Python 3.12.3", "SYSTEM -m venv --clear .venv/system\n"),
         ("Python 3.12.3", ".venv/system/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m"),
         ("Python 3.12.3", "tests/source tests/write"),

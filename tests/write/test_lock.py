@@ -191,7 +191,7 @@ from trees import STATE, generation, put
 from faults import unsupported
 tag, fallback = sys.argv[1], sys.argv[2]
 if fallback == "fallback":
-    exchange.exchange = unsupported
+    staging.exchange = unsupported
 WHOLE = {(0, 0, 0), (1, 20, 1), (41, 0, 0)}  # up to date, another tag's tree, no tree yet
 while not Path("../stop").exists():
     try:
