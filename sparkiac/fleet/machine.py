@@ -27,6 +27,8 @@ PORTS: Final = (
     *("sent/__init__.py", "sent/ports.py"),
 )
 """What `sent.ports` imports."""
+FACTS: Final = (*PORTS, "contract.py", "local.py", "sent/facts.py")
+"""What `sent.facts` imports."""
 
 
 Address = Annotated[str, AfterValidator(lambda text: str(IPv4Interface(text)))]
@@ -122,7 +124,7 @@ class Machine(ReportedFacts):
 
 def inspect(target: str, *, store: str) -> Machine:
     """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises ProgramError."""
-    sent = programs.bundled("sent.facts", (*PORTS, "contract.py", "local.py", "sent/facts.py"), _DOCKER, store)
+    sent = programs.bundled("sent.facts", FACTS, _DOCKER, store)
     try:
         done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:

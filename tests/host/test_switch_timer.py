@@ -94,7 +94,7 @@ def test_an_uninstall_stops_the_timer_before_its_service_and_removes_its_state(
     private.mkdir(parents=True)
     (private / "state.json").write_text("{}")
     (host.root / "var/lib/sparkiac-fleet").symlink_to("private/sparkiac-fleet")
-    removed = [step.name for step in uninstall.steps(host, weights=False, images=False) if "fleet" in step.name]
+    removed = [step.name for step in uninstall.steps(host, weights=False) if "fleet" in step.name]
     assert removed == [
         f"unit {NAME}",
         "unit sparkiac-fleet.service",
