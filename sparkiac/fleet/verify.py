@@ -15,12 +15,11 @@ from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, endpoint, qu
 from sparkiac.host.generation import Promise
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
+from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import ReportedFacts, Text
 
-_ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
-_LOOPBACK: Final = "127.0.0.1"
 IMPORTED: Final = ("__init__.py", "contract.py", "generation.py", "series.py")
 """What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
@@ -230,7 +229,7 @@ def _url(unit: Container | Program, host: HostPlan, client: Container | None) ->
     own = next((link.url for link in links if link.target == unit.path and link.url is not None), None)
     if own is not None:
         return own.removesuffix("/").removesuffix("/v1")
-    if unit.network.listen is None or unit.network.listen[0] == _LOOPBACK:
+    if unit.network.listen is None or unit.network.listen[0] == LOOPBACK:
         return None
     address, port = unit.network.listen
-    return f"http://{host.address if address == _ANYWHERE else address}:{port}"
+    return f"http://{host.address if address == EVERY else address}:{port}"

@@ -9,6 +9,7 @@ from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.model import references
 from sparkiac.plan import BindMount, Container, HostPlan, Plan, unwritten
+from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.render import escape
 
 _SPARKIAC_MOUNTS: Final = "/run/sparkiac/"
@@ -117,8 +118,8 @@ def health_command(container: Container) -> tuple[str, ...] | None:
     if container.checks.health is None or container.checks.path is None:
         return None
     listen, published = container.network.listen, container.network.published
-    here = published is not None or listen is None or listen[0] == "0.0.0.0"  # noqa: S104  compared
-    address = "127.0.0.1" if here or listen is None else listen[0]
+    here = published is not None or listen is None or listen[0] == EVERY
+    address = LOOPBACK if here or listen is None else listen[0]
     port = published.container_port if published else (listen or ("", 0))[1]
     url = f"http://{address}:{port}{container.checks.path}"
     if engines.named(container.server.engine).python:

@@ -11,6 +11,7 @@ from sparkiac.engines.engine import CACHE, HUB_HOMES
 from sparkiac.foreign import node
 from sparkiac.foreign.node import HostContainer
 from sparkiac.plan import Container
+from sparkiac.plan.topology import EVERY
 from sparkiac.render import escape, yamltext
 from sparkiac.render.yamltext import Value
 
@@ -54,7 +55,7 @@ def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> Recipe
 
 def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
     """Make the server listen on its published address and load the model by its handle: recipes publish no ports."""
-    listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  the default of a recipe
+    listen = container.network.listen or (EVERY, 8000)  # the default of a recipe
     engine = engines.named(container.server.engine)
     network_options = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
     computed = {engine.flag(option) for option in engine.groups.computed} if engine.groups else set()
@@ -170,7 +171,7 @@ def _not_exported(container: Container, words: Sequence[str]) -> tuple[str, ...]
         for mount in node.mounts(container)
         if mount.source not in stored or any(_names(word, mount.target) for word in words)
     ]
-    if container.network.listen is not None and container.network.listen[0] != "0.0.0.0":  # noqa: S104  compared
+    if container.network.listen is not None and container.network.listen[0] != EVERY:
         where = f"{container.network.listen[0]} of the host's own network"
         found.append(f"it listens on {where}: change the default `host` on another host")
     return tuple(found)

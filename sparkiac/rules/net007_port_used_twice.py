@@ -50,13 +50,13 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from sparkiac.plan import HostPlan, Plan
+from sparkiac.plan.topology import EVERY
 from sparkiac.report import Path, Severity
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
     __name__, Severity.ERROR, "dual-Spark post L103-110: two models and three services share two hosts", waivable=False
 )
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -100,4 +100,4 @@ def _within(port: int, ports: str) -> bool:
 
 
 def _collide(first: tuple[str, int], second: tuple[str, int]) -> bool:
-    return first[1] == second[1] and (first[0] == second[0] or _EVERY in {first[0], second[0]})
+    return first[1] == second[1] and (first[0] == second[0] or EVERY in {first[0], second[0]})

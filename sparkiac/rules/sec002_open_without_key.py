@@ -38,17 +38,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
+from sparkiac.plan.topology import EVERY
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723")
-_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen on all interfaces and require no key."""
     for host, container in plan.containers:
-        open_to_all = (container.network.listen or ("",))[0] == _EVERY and not container.secrets
+        open_to_all = (container.network.listen or ("",))[0] == EVERY and not container.secrets
         if container.server.engine is not None and open_to_all:
             message = f"{container.name} answers without a key on every interface of {host.name}"
             hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"

@@ -38,12 +38,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
+from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723", profile="strict")
-_ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared, not bound
+_ELSEWHERE: Final = frozenset({LOOPBACK, EVERY})
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -51,7 +52,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in plan.hosts:
         inside = _ELSEWHERE | link_addresses(host)
         for container in host.containers:
-            address, port = container.network.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
+            address, port = container.network.listen or (EVERY, 0)
             if container.server.engine is not None and not container.secrets and address not in inside:
                 message = f"{container.name} answers without a key at {address}:{port}"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback"

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
+from sparkiac.plan.topology import LOOPBACK
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
@@ -39,15 +40,14 @@ RULE: Final = rule(
     "Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",
 )
 _WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmanager"))
-_LOOPBACK: Final = "127.0.0.1"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find Prometheus and Alertmanager on addresses that are neither loopback nor a direct link."""
     for host in plan.hosts:
-        inside = {_LOOPBACK} | link_addresses(host)
+        inside = {LOOPBACK} | link_addresses(host)
         for container in host.containers:
-            address, port = container.network.listen or (_LOOPBACK, 0)
+            address, port = container.network.listen or (LOOPBACK, 0)
             if container.path in _WITHOUT_LOGIN and address not in inside:
                 message = f"{container.name} answers without a login at {address}:{port} of {host.name}"
                 yield hit(host, container, ("bind",), message, "remove `bind:`, or write `bind: fabric`")
