@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import durable
 from .contract import validated
 
 STARTED = "/run/sparkiac/started"
@@ -137,7 +138,7 @@ def write(machine: LocalHost, name: str, text: str) -> None:
     path = machine.path(name)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, new = tempfile.mkstemp(dir=str(path.parent))
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with durable.naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     Path(new).replace(path)
 

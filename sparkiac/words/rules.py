@@ -25,6 +25,7 @@ _SEEN: Final = {
     "log": "the log of the server",
     "kernel": "the kernel log",
     "container": "the output of Docker",
+    "ansible": "a failure that Ansible reports",
     "answer": "an answer of the server",
     "metrics": "the metrics of the server",
     "memory": "the memory of the host",

@@ -154,6 +154,28 @@ def test_the_first_failure_of_a_host_is_its_reason(message: str, tmp_path: Path)
     assert Results(()).reasons(log) == ["[ERROR]: no such option\nhelp"]
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (
+            "Error response from daemon: manifest for ghcr.io/example/vllm@sha256:6d1f not found: manifest unknown",
+            "LOG150",
+        ),
+        ("OSError: [Errno 28] No space left on device: '/etc/sparkiac/chat/compose.yaml'", "LOG135"),
+        ("sudo: a password is required", "LOG156"),
+        ("chat did not become ready.\n  torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "MEM021"),
+        ("chat did not become ready: its process ended with an error.", ""),
+    ],
+)
+def test_a_known_failure_has_its_cause_and_what_to_do(text: str, code: str, tmp_path: Path) -> None:
+    results = Results(())
+    results.on_event(event("failed", "a", "images", rc=1, msg="non-zero return code", stderr=text))
+    (found,) = results.reasons(tmp_path / "none")
+    causes = found.removeprefix(f"a: {text}").splitlines()[1:]
+    assert [line.partition(":")[0] for line in causes] == (["cause", "to do"] if code else [])
+    assert not code or causes[0].endswith(f"({code})")
+
+
 def test_phases_go_on_and_never_back(capsys: pytest.CaptureFixture[str]) -> None:
     results = Results(())
     with ApplyProgress(["a", "bb", "c", "d"]) as progress:

@@ -98,7 +98,8 @@ def test_a_missing_image_and_a_missing_secret(preflight: ModuleType, machine: Ma
     lines = prepared(preflight, host, secrets=["key"])
     assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
     assert "/etc/sparkiac/secrets/key: No such file" in lines[2].found
-    assert lines[3].found == "Error response from daemon: No such image"
+    assert lines[3].found == "missing"
+    assert lines[3].hint == "apply again: it brings the image"
 
 
 def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsys: pytest.CaptureFixture[str]) -> None:

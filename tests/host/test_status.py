@@ -386,6 +386,22 @@ def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host)
     assert 85 <= time.time() - int(since.partition("@")[2]) < 150
 
 
+def test_a_check_that_failed_before_the_start_is_the_cause(host: Host) -> None:
+    """As after Docker's data-root was emptied: the container of the last start did not crash."""
+    lines = [message(STARTING, 90), message(FAILED, 89, "exit-code"), message(STARTING, 30)]
+    log = (
+        "supervise: healthy\nok       MEM002  page cache: found dropped, wanted dropped\n"
+        "FAIL             image: found missing, wanted ghcr.io/example/vllm:1; hint: apply\n"
+        f"{' ' * 17}again: it brings the image\n"
+    )
+    host.answers = {"--output=cat": log, "journalctl": "".join(lines)}
+    found = restarts(host)["sparkiac-chat"]
+    assert found["cause"] == "not started"
+    assert found["detail"] == (
+        "image: found missing, wanted ghcr.io/example/vllm:1; hint: apply again: it brings the image"
+    )
+
+
 def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> None:
     host.answers["journalctl"] = message(STARTING, 1, unit="sparkiac-other")
     assert restarts(host) == {}

@@ -207,6 +207,8 @@ supervise: starting /health: HTTP 503
 INFO:     127.0.0.1 - "GET /health HTTP/1.1" 503 - error
 a.service: start operation timed out. Terminating.
 supervise: stopping, last state: starting /health: HTTP 503
+/usr/local/lib/sparkiac/supervise: 61: echo: echo: I/O error
+{}
 """
 
 
@@ -224,6 +226,13 @@ def test_a_failed_start_is_reported_in_ten_lines_and_ends_the_restarts(fleet: Pl
         "whole log: journalctl --unit=sparkiac-a",
     ]
     assert fleet.host.units["sparkiac-b"].active == "active", "it runs as before"
+
+
+def test_lines_of_the_shell_and_lines_without_a_word_are_not_the_engines(fleet: Planned) -> None:
+    fleet.host.write("etc/sparkiac/a/compose.yaml", "crash")
+    fleet.host.journal = "loading\n" + "".join(LOG.splitlines(keepends=True)[-2:])
+    [report] = fleet.result()["failed"]
+    assert report.splitlines()[2:] == ["  loading", "whole log: journalctl --unit=sparkiac-a"]
 
 
 def test_a_report_begins_at_a_position_of_the_journal_and_not_at_a_time(fleet: Planned) -> None:

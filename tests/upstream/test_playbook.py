@@ -41,6 +41,11 @@ SERVICES = """\
   no_log: true
 - ansible.builtin.include_role: {name: look}
 """
+LOOP = """\
+- ansible.builtin.command: {argv: [sh, -c, "test {{ item }} = fine || { echo no {{ item }} >&2; exit 1; }"]}
+  loop: [fine, one, two]
+"""
+"""A loop, two of whose items fail."""
 
 
 def tree(folder: Path) -> Path:
@@ -82,6 +87,18 @@ def test_events_are_the_same_in_every_release(release: str, tmp_path: Path, monk
     assert "stdout" not in failed["one"]
     assert events[0]["event"] == "play"
     assert ("started", "two", "services") in [(each["event"], each.get("host"), each.get("role")) for each in events]
+
+
+def test_a_loop_fails_for_the_reasons_of_its_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    events: list[Mapping[str, Any]] = []
+    folder = tree(tmp_path / "tree")
+    (folder / "roles/services/tasks/main.yml").write_text(LOOP)
+    playbook.run(playbook.PlaybookRun(folder, "site.yml", (), tmp_path / "log"), events.append, lambda: None)
+    failed = [each for each in events if each["event"] == "failed"]
+    assert [each["stderr"] for each in failed] == ["no one\nno two"] * 2
+    assert all("items" not in each["msg"] for each in failed)
 
 
 def bin_of(release: str) -> Path:

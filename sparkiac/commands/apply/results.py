@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ _OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
 _LONGEST: Final = 10
 """Lines of the failure of one host."""
 _LONGEST_OF_ALL: Final = 60
+_MOST_CAUSES: Final = 2
+"""Known causes that are named for one failure."""
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
 """How a line of Ansible's own errors starts, such as that of a wrong option."""
@@ -111,7 +113,8 @@ class Results:
         lines = [] if message.endswith(_EXIT_CODE) else message.splitlines()
         for end in ends:
             lines += end[-1:] if _TRACEBACK in end else end[-most:]
-        return self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
+        shown = self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
+        return "\n".join([shown, *_causes(shown)])
 
     def _shown(self, text: str, most: int) -> str:
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
@@ -124,6 +127,16 @@ class Results:
 def is_summary(event: Event) -> bool:
     """Return whether a task failed on one host with a message about all hosts: no command ran there."""
     return event["event"] == "failed" and event["role"] in _OF_ALL and "rc" not in event
+
+
+def _causes(text: str) -> Iterator[str]:
+    """Return cause and remedy of each known failure in a text."""
+    from sparkiac.fleet.diagnosis import lines, matching  # reads all symptoms
+
+    log = lines.read("", [text.encode()])
+    for found in matching.diagnosed([log], matching.DiagnosedServer())[:_MOST_CAUSES]:
+        yield f"cause: {found.symptom.cause} ({found.symptom.code})"
+        yield f"to do: {' '.join(found.symptom.remedy)}"
 
 
 def _switch(text: object) -> dict[str, Any] | None:

@@ -68,7 +68,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
         found = _field(result, "result")
         kept = {key: found[key] for key in ("changed", "rc") if key in found}
         if event != "ok":
-            kept |= {key: str(found[key]) for key in ("msg", "stderr", "module_stderr") if found.get(key)}
+            kept |= _reasons(found)
         if task["role"] in WITH_OUTPUT and "stdout" in found:
             kept["stdout"] = found["stdout"]
         self._write(event, host=_field(result, "host").get_name(), **task, **kept)
@@ -89,6 +89,13 @@ def _end_with_reader(descriptor: int) -> None:
     poll.register(descriptor, 0)  # an error is always reported
     poll.poll()
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _reasons(found: Any) -> dict[str, str]:  # noqa: ANN401
+    """Return why a task failed. A loop fails with "One or more items failed"; its failed items have the reasons."""
+    items = [each for each in found.get("results") or () if isinstance(each, dict) and each.get("failed")] or [found]
+    texts = {key: [str(each[key]) for each in items if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
+    return {key: "\n".join(dict.fromkeys(found)) for key, found in texts.items() if found}
 
 
 def _field(result: Any, name: str) -> Any:  # noqa: ANN401
