@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from pydantic import Field
+
 from sparkiac import engines
 from sparkiac.engines import Metric
 from sparkiac.upstream.programs import ReportedFacts, Text
@@ -43,6 +45,8 @@ class MachineState(ReportedFacts):
     """Release of the running kernel."""
     unpinnable: Text | None = None
     """How much memory cannot be pinned, and how that shows."""
+    links: Mapping[Text, Text] = Field(default_factory=dict)
+    """Network interface → operational state; empty if the host runs an older version."""
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None

@@ -113,6 +113,10 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
     if machine.unpinnable and (known := host.preflight.unpinnable):
         hint = f"{known.code}: {known.hint}"
         yield Problem(UNHEALTHY if known.rdma_units else "warning", None, machine.unpinnable, hint)
+    for link in host.preflight.links:
+        if (state := machine.links.get(link.interface, "up")) != "up":
+            text = f"the link {link.interface} of its groups is {state}"
+            yield Problem(UNHEALTHY, None, text, "check the cable, and that the other host is on")
     if abs(clock_s) > CLOCK_LIMIT_S:
         direction = "ahead of" if clock_s > 0 else "behind"
         text = f"its clock is {abs(clock_s):.0f} s {direction} the clock of this machine"

@@ -13,6 +13,7 @@ from sparkiac.host.fleet.settings import (
     WebhookChannel,
 )
 from sparkiac.plan import order
+from sparkiac.plan.preflight import group_links
 from sparkiac.plan.topology import ListenAddress, Route, route
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def fleet_timer(inventory: Inventory, placed: Collection[PlacedHost], promises: 
         host=timer.hosts,
         period_s=timer.every_min * _MINUTE_S,
         endpoints=(*own, *map(_external, written.external)),
+        links=tuple(link.interface for host in placed if host.name == timer.hosts for link in group_links(host)),
         channels=_channels(alerts),
         heartbeat=timer.heartbeat.secret if timer.heartbeat else None,
     )

@@ -65,7 +65,7 @@ def expectations(
         load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
         unpinnable=_unpinnable(containers),
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
-        links=_links(host),
+        links=group_links(host),
         ports=_ports(host),
         secrets=tuple(ExpectedSecret(name, "0600", header) for name, header in secrets.items()),
         logins=_logins(containers),
@@ -156,7 +156,7 @@ def _unpinnable(containers: tuple[Container, ...]) -> UnpinnableMemory | None:
     return UnpinnableMemory(units, f"{failing}{known.cause} {known.remedy[0]}", known.code)
 
 
-def _links(host: PlacedHost) -> tuple[ExpectedLink, ...]:
+def group_links(host: PlacedHost) -> tuple[ExpectedLink, ...]:
     """Return the links of a host that runs nodes of groups; other hosts work without theirs."""
     if not any(container.server.node for container in host.containers):
         return ()

@@ -186,6 +186,8 @@ def test_exit_3_for_drift_and_another_generation(fleet: Fleet, cli: Cli, values:
     assert cli("status", "lab.yaml").out.endswith("2 hosts, 1 unit: 1 host not as generated\n")
 
 
+LINK: Final = "enp1s0f1np1"
+"""Interface of the hosts of PAIR."""
 UNPINNABLE: Final = (
     "at least 9.3 GiB of memory that cannot be pinned "
     "(CmaFree 9.3 GiB, CmaTotal 0.0 GiB, kernel 7.0.0-1019-nvidia without kho=)"
@@ -215,6 +217,15 @@ def test_exit_1_for_memory_that_a_group_cannot_register(fleet: Fleet, cli: Cli, 
     fleet.answers(SECOND, host(unit("big", group=True)))
     assert as_json(cli) == (1, [f"spark-01 unhealthy: {UNPINNABLE}"])
     assert "big cannot register memory for RDMA." in " ".join(cli("status", "lab.yaml").out.split())
+
+
+def test_exit_1_for_a_cut_cable_while_the_group_still_answers(fleet: Fleet, cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(PAIR.replace("name: pair", "name: lab"))
+    facts = host(unit("big", group=True))
+    facts["machine"] |= {"links": {LINK: "down", "eth0": "down"}}
+    fleet.answers(FIRST, facts)
+    fleet.answers(SECOND, host(unit("big", group=True)))
+    assert as_json(cli) == (1, [f"spark-01 unhealthy: the link {LINK} of its groups is down"])
 
 
 def test_exit_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:

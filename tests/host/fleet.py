@@ -37,7 +37,13 @@ class Timer:
         """Make its directories; a second check of what failed follows at once."""
         self.folder, self.capsys = folder, capsys
         self.now = START
-        self.config: dict[str, Any] = {"fleet": "lab", "host": "spark-02", "period_s": PERIOD_S, "endpoints": []}
+        self.config: dict[str, Any] = {
+            "fleet": "lab",
+            "host": "spark-02",
+            "period_s": PERIOD_S,
+            "endpoints": [],
+            "links": [],
+        }
         self.config |= {"channels": dict.fromkeys(("telegram", "email", "webhook")), "heartbeat": None}
         for name in ("state", "memory", "secrets"):
             (folder / name).mkdir()

@@ -100,6 +100,26 @@ def test_a_lost_packet_sends_nothing(timer: Timer, bot: Receiver, service: Servi
     assert bot.requests == []
 
 
+def test_a_cut_cable_is_one_message_although_all_servers_answer(
+    timer: Timer, bot: Receiver, service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(PROGRAM, "LINKS", str(tmp_path))
+    state = tmp_path / "enp1s0f1np1/operstate"
+    state.parent.mkdir()
+    state.write_text("up\n")
+    timer.config["links"] = ["enp1s0f1np1"]
+    timer.watch("chat", service.url)
+    timer.run()
+    assert bot.requests == []
+    state.write_text("down\n")
+    for _ in range(3):
+        timer.run()
+    [text] = bot.texts
+    assert "FAILING: link enp1s0f1np1 on spark-02" in text
+    assert "the link is down" in text
+    assert "check the cable" in text
+
+
 def test_a_reminder_once_a_day(timer: Timer, bot: Receiver, service: Service) -> None:
     timer.watch_url("other", f"{service.url}/health")
     service.answers["/health"] = DOWN

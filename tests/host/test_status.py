@@ -109,6 +109,8 @@ def host(tmp_path: Path) -> Host:
     found.write("proc/uptime", "100000.50 1.0\n")
     found.write("proc/sys/kernel/osrelease", "7.0.0-1019-nvidia\n")
     found.write("proc/cmdline", "BOOT_IMAGE=/vmlinuz ro\n")
+    found.write("sys/class/net/lo/operstate", "unknown\n")
+    found.write("sys/class/net/enp1s0f1np1/operstate", "up\n")
     found.write("sys/class/dmi/id/bios_version", "5.36_0ACUM018\n")
     found.path("usr/local/lib").mkdir(parents=True)
     found.path("usr/local/lib/sparkiac").symlink_to(SCRIPTS)
@@ -142,6 +144,7 @@ def test_a_machine_without_sparkiac(host: Host) -> None:
         "gpu": {"clock_mhz": 2418, "max_clock_mhz": 3003, "temperature_c": 41, "power_w": None},
         "kernel": "7.0.0-1019-nvidia",
         "unpinnable": None,
+        "links": {"enp1s0f1np1": "up", "lo": "unknown"},
         "firmware": "5.36_0ACUM018",
         "memory": {"total_bytes": 128_000_000, "available_bytes": 61_440_000, "page_cache_bytes": 30_720_000},
         "uptime_s": 100_000,
