@@ -29,6 +29,7 @@ from sparkiac.model.tables import (
     UnwrittenKeys,
     UnwrittenTable,
 )
+from sparkiac.report import assets
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
@@ -92,6 +93,12 @@ def build(name: str) -> Source[CatalogBuild] | None:
 def service_kind(name: str) -> Source[ServiceKind] | None:
     """Return the kind of service `name`, or None for a container of the inventory's own."""
     return _entry(f"services/{name}.yaml", ServiceKind)
+
+
+def service_kinds() -> dict[str, ServiceKind]:
+    """Return all kinds of services, by name."""
+    found = {name: service_kind(name) for name in sorted(assets.entries("services"))}
+    return {name: each.valid for name, each in found.items() if each}
 
 
 @cache

@@ -14,13 +14,6 @@ from sparkiac.foreign.launch import EnvVariable, Launch, Volume
 from sparkiac.model import forms
 from sparkiac.plan import unwritten
 
-_KINDS: Final = {
-    "open-webui": re.compile(r"(^|/)open-?webui$"),
-    "ollama": re.compile(r"(^|/)ollama$"),
-    "gpu-exporter": re.compile(r"nvidia_gpu_exporter$|(^|/)dcgm-exporter$|dgx-spark-prometheus$"),
-    "parakeet": re.compile(r"parakeet"),
-    "chatterbox": re.compile(r"chatterbox"),
-}
 _BASE_URLS: Final = frozenset({"OPENAI_API_BASE_URL", "OPENAI_API_BASE_URLS"})
 _CACHE: Final = "/root/.cache/huggingface"
 _UNSTAGED: Final = "sparkiac has no engine for this server: it downloads its weights itself, neither pinned nor staged"
@@ -45,9 +38,10 @@ class _ServiceConverter(Collector):
     def __init__(self, launch: Launch) -> None:
         super().__init__(launch)
         repository = serving.repository_of(launch.image or "").lower()
-        self.kind = next((kind for kind, form in _KINDS.items() if form.search(repository)), "container")
-        source = catalog.service_kind(self.kind)
-        self.known = source.value if source else None
+        kinds = catalog.service_kinds()
+        found = (name for name, each in kinds.items() if each.images and re.search(each.images, repository))
+        self.kind = next(found, "container")
+        self.known = kinds.get(self.kind)
 
     def service(self) -> dict[str, Any]:
         """Convert all settings."""

@@ -1,11 +1,11 @@
 """Services: containers, programs and configuration files other than deployments, with one class per set of fields.
 
 `kind` selects the class. The defaults of a kind (ports, health check, environment) are in the catalog, as a
-`ServiceKind`. A new kind with the fields of an existing class needs a file there and its name in the Literal here.
+`ServiceKind`. A new kind of container is a file there: each that has no class of its own is a `ContainerService`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -32,6 +32,7 @@ from sparkiac.model.base import (
     Waiver,
 )
 from sparkiac.model.settings import Mount, Timeouts
+from sparkiac.report.assets import entries
 
 
 class _ServiceFields(Model):
@@ -70,13 +71,6 @@ class ContainerizedService(_ServiceFields):
     """Whether the root file system of the container is read-only."""
     timeouts: Timeouts | None = None
     """Timeouts of the unit."""
-
-
-class ContainerService(ContainerizedService):
-    """A container that needs no other service: any image, speech to text, text to speech, or GPU metrics."""
-
-    kind: Literal["container", "parakeet", "chatterbox", "gpu-exporter"]
-    """Kind of the service."""
 
 
 class OllamaService(ContainerizedService):
@@ -163,6 +157,21 @@ class OpenClawService(_ServiceFields):
     """Models, by alias."""
 
 
+_WITH_CLASS: Final = (OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
+_SHARED: Final = set(entries("services")).difference(
+    *(get_args(each.model_fields["kind"].annotation) for each in _WITH_CLASS)
+)
+# Shorter names first: the order that the JSON Schema has.
+_CONTAINERS: Final = ("container", *sorted(_SHARED, key=lambda name: (len(name), name)))
+
+
+class ContainerService(ContainerizedService):
+    """A container that needs no other service: any image, speech to text, text to speech, or GPU metrics."""
+
+    kind: Literal[_CONTAINERS]  # type: ignore[valid-type]  # the names of files
+    """Kind of the service."""
+
+
 Service = Annotated[
     ContainerService | OllamaService | OpenWebuiService | HermesAgentService | OpenClawService,
     Field(discriminator="kind"),
@@ -180,6 +189,10 @@ class ServiceKind(Model):
     """API that other services can use; omitted if it has none."""
     served_names: tuple[ServedName, ...] = ()
     """Model names that it always serves."""
+    speech: Literal["transcription", "speech"] | None = None
+    """Endpoint below /v1/audio that a request with a known answer is sent to."""
+    images: Line | None = None
+    """Pattern of the repositories by which importers recognise it, in lower case."""
     image: ImageReference | None = None
     """Image with a tag, which the lock pins."""
     memory_gib: Gib | None = None

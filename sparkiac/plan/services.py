@@ -15,6 +15,7 @@ from sparkiac.plan.topology import GATEWAY_ENTRY, LOOPBACK, bind_address
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
+    from sparkiac.model.services import ServiceKind
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import Dependency
 
@@ -27,19 +28,17 @@ _CLIENTS: Final = (
 )
 """Health check commands, tried in this order until one succeeds. The URL contains no character special to a shell."""
 
-_SPEECH: Final = {"parakeet": "transcription", "chatterbox": "speech"}
-"""Kind of service → its endpoint below /v1/audio."""
-
 
 def container(
     name: str, service: Service, links: tuple[Dependency, ...], *, host: ResolvedHost, image: Image
 ) -> Container:
     """Plan the container of service `name` on its host."""
     published = _published(service, host)
+    known = _kind(service.kind)
     return Container(
         kind="service",
         name=name,
-        description=service.description or _title(service.kind) or name,
+        description=service.description or (known.title if known else name),
         path=("services", name),
         image=image,
         command=_command(service, links),
@@ -48,7 +47,7 @@ def container(
             read_only=service.read_only, gpu=service.gpu and host.gpu is not None, user=service.user
         ),
         storage=_storage(service, name),
-        checks=Checks(_health(service, published), service.health, _SPEECH.get(service.kind)),
+        checks=Checks(_health(service, published), service.health, known.speech if known else None),
         timeouts=service.timeouts,
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
@@ -89,9 +88,9 @@ def _published(service: Service, host: ResolvedHost) -> Published | None:
     return Published(bind_address(host, service.bind), service.port, service.container_port or service.port)
 
 
-def _title(kind: str) -> str | None:
-    known = catalog.service_kind(kind)
-    return known.value.title if known and known.value else None
+def _kind(name: str) -> ServiceKind | None:
+    known = catalog.service_kind(name)
+    return known.value if known else None
 
 
 def _storage(service: Service, name: str) -> Storage:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sparkiac.plan import Plan
-from sparkiac.render import ansible, builds, hosts, staging, summary
 from sparkiac.report.artifact import Artifact
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:
     """Render the whole output tree, sorted by path."""
+    # `plan` reads the labels of this package alone, and needs no template engine.
+    from sparkiac.render import ansible, builds, hosts, staging, summary  # noqa: PLC0415
+
     versions = hosts.versions(plan)
     on_hosts = {host.name: hosts.render(host, versions) for host in plan.hosts}
     artifacts = [artifact for found in on_hosts.values() for artifact in found]

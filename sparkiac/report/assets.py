@@ -1,4 +1,7 @@
-"""Find templates/ and playbooks/: next to the package in a checkout, inside the package in an installed wheel."""
+"""Find templates/ and playbooks/: next to the package in a checkout, inside the package in an installed wheel.
+
+Also the names of the catalog's entries, for the model, which the catalog imports.
+"""
 
 from __future__ import annotations
 
@@ -22,3 +25,8 @@ def files(name: str) -> Iterator[tuple[str, Path]]:
         parts = path.relative_to(root).parts
         if path.is_file() and not any(part.startswith(".") or part == "__pycache__" for part in parts):
             yield "/".join(parts), path
+
+
+def entries(folder: str) -> Iterator[str]:
+    """Return the names of the entries in a folder of the catalog, from the names of the files alone."""
+    return (path.stem for path in (_PACKAGE / "catalog" / folder).glob("*.yaml"))

@@ -30,11 +30,12 @@ def placeholders(count: int) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Suggest the closest known name, or list names that contain the word, or all names if there are few.
 
-    Of many names that are all unlike the word, none is named.
+    Of many names that are all unlike the word, none is named; of a large family such as LCK001 to LCK033, the nearest.
     """
     words = sorted(known)
     parts = word.lower().split("/")
-    similar = _containing(parts, words) or _containing([part.rstrip(_NUMBERED) for part in parts], words)
+    family = _containing([part.rstrip(_NUMBERED) for part in parts], words)
+    similar = _containing(parts, words) or (family if len(family) <= _LISTED else [])
     found = closest(word, words) or _listed("similar names: ", similar)
     if found or len(words) <= _LISTED:
         return found or _listed("known: ", words)

@@ -36,7 +36,8 @@ DEFAULTS: Final = {
 """The lowest layer of every container; programs use the keys that apply to them."""
 _SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
 _OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_fields} - {"allow"}))
-_OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - {"title", "sources", "notes", "not_verified"}))
+_NOT_SET: Final = {"title", "sources", "notes", "not_verified", "speech", "images"}
+_OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - _NOT_SET))
 _OF_CONTAINER: Final = (("bind",), *required.TIMEOUTS)
 _OF_PROGRAM: Final = (("port",), *_OF_CONTAINER)
 

@@ -2,8 +2,7 @@
 
 The command of a deployment depends on the image: sparkiac writes `vllm serve` unless the image's entrypoint already
 contains it. For an image that is neither in the catalog nor locked with its entrypoint, the command would be a guess,
-and with a wrong guess the container exits at once. Write the image's entrypoint into the lock, or use an image from the
-catalog.
+and with a wrong guess the container exits at once. `sparkiac lock` reads the entrypoint from the registry.
 
 Bad, on one Spark:
 
@@ -37,6 +36,7 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.report import Severity
+from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -47,11 +47,15 @@ RULE: Final = rule(
 )
 
 
+_HINT: Final = "run sparkiac lock, which reads it from the registry"
+
+
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments whose image has no known entrypoint."""
     for host, container in plan.containers:
         command = container.command
         derived = command.needs_shell or (container.kind == "deployment" and bool(command.words))
         if derived and container.image.entrypoint is None and container.image.command is None:
+            build = container.image.build
             message = f"the entrypoint of {container.image.reference}, the image of {container.name}, is unknown"
-            yield hit(host, container, ("image",), message, "add its entrypoint to its entry in the lock")
+            yield hit(host, container, ("image",), message, build_hint(build) if build else _HINT)

@@ -1,4 +1,4 @@
-"""An engine is one file: LMDeploy, from a folder outside of the package, with all that the shipped engines have."""
+"""An engine is one file: Toyserve, from a folder outside of the package, with all that the shipped engines have."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from sparkiac import engines, foreign, pipeline
 from sparkiac.catalog.library import RecipeText
 from sparkiac.engines import records
 from sparkiac.foreign import ExportError
+from sparkiac.report import Severity
 from tests.monitoring.fleets import rendered
-from tests.plan.fleets import checked, planned
+from tests.plan.fleets import SMALL, checked, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FILE: Final = Path(__file__).parent / "data" / "added" / "lmdeploy.py"
-IMPORT: Final = """\
+FILE: Final = Path(__file__).parent / "data" / "added" / "toyserve.py"
+PROGRAM: Final = """\
 import sys
 from sparkiac.engines import records
 records.__path__.append(sys.argv.pop(1))
@@ -29,15 +30,25 @@ from sparkiac.__main__ import main
 sys.exit(main())
 """
 """Importers make their patterns when they are imported, so the engine is there before."""
+IMAGE: Final = "example.org/toyserve:v0.10.2"
 DIGEST: Final = f"sha256:{'3' * 64}"
-IMAGE: Final = "openmmlab/lmdeploy:v0.10.2"
+LOCK_OF_ALL: Final = f"""\
+version: 1
+images:
+  {IMAGE}@{DIGEST}: {{digest: "{DIGEST}", entrypoint: []}}
+  docker.io/utkuozdemir/nvidia_gpu_exporter:1.15.1: {{digest: "{DIGEST}"}}
+  quay.io/prometheus/node-exporter:v1.9.1: {{digest: "{DIGEST}"}}
+  docker.io/prom/prometheus:v3.5.0: {{digest: "{DIGEST}"}}
+models:
+  example/model: {{{SMALL}}}
+"""
 INVENTORY: Final = f"""\
 name: lab
 defaults: {{model_store: /srv/models}}
 hosts: {{spark-01: {{address: 192.168.1.11}}}}
 deployments:
   chat:
-    engine: lmdeploy
+    engine: toyserve
     image: {IMAGE}@{DIGEST}
     model: example/model
     hosts: spark-01
@@ -47,7 +58,7 @@ deployments:
 monitoring: {{prometheus: {{hosts: spark-01}}}}
 """
 COMMAND: Final = (
-    f"docker run --gpus all --network host {IMAGE} lmdeploy serve api_server example/model"
+    f"docker run --gpus all --network host {IMAGE} toyserve serve api_server example/model"
     " --server-port 8002 --server-name 0.0.0.0 --session-len 32768 --model-name chat --tp 1\n"
 )
 
@@ -59,10 +70,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     found.mkdir()
     shutil.copy(FILE, found)
     monkeypatch.setattr(records, "__path__", [*records.__path__, str(found)])
-    monkeypatch.delitem(sys.modules, f"{records.__name__}.lmdeploy", raising=False)
+    monkeypatch.delitem(sys.modules, f"{records.__name__}.toyserve", raising=False)
     _forget()
     yield found
-    monkeypatch.delitem(sys.modules, f"{records.__name__}.lmdeploy", raising=False)
+    monkeypatch.delitem(sys.modules, f"{records.__name__}.toyserve", raising=False)
     _forget()
 
 
@@ -87,10 +98,10 @@ def test_it_has_its_port_its_health_and_its_promise() -> None:
 def test_its_metrics_are_collected_and_recorded_under_the_common_names() -> None:
     files = rendered(INVENTORY)
     text = "\n".join(raw.decode() for path, raw in sorted(files.items()) if "/prometheus/" in path)
-    assert 'engine: "lmdeploy"' in text
+    assert 'engine: "toyserve"' in text
     for recorded in ("sparkiac:requests_running", "sparkiac:kv_use", "sparkiac:first_token_p95_seconds"):
         assert recorded in text
-    assert "lmdeploy:time_to_first_token_seconds_bucket" in text
+    assert "toyserve:time_to_first_token_seconds_bucket" in text
 
 
 @pytest.mark.usefixtures("folder")
@@ -103,7 +114,7 @@ def test_it_has_no_metrics_if_its_option_is_off() -> None:
 def test_its_options_are_checked() -> None:
     assert {code for code in findings(INVENTORY) if code.startswith(("ENG", "REF", "INV"))} == set()
     wrong = findings(INVENTORY.replace("session_len: 65536", "max_model_len: 65536, backend: cuda"))
-    assert wrong["ENG001"] == "max_model_len of chat is not a known option of LMDeploy"
+    assert wrong["ENG001"] == "max_model_len of chat is not a known option of Toyserve"
     assert wrong["ENG002"] == "backend of chat cannot be 'cuda'"
 
 
@@ -125,39 +136,62 @@ def test_options_that_the_plan_reads_have_the_names_of_the_engine(option: str, m
 
 def test_an_engine_without_a_file_is_unknown() -> None:
     found = checked(INVENTORY, allow_unlocked=True).report.findings
-    assert [each.message for each in found] == ["unknown engine 'lmdeploy'"]
+    assert [each.message for each in found] == ["unknown engine 'toyserve'"]
 
 
 def test_a_recipe_of_the_repository_on_an_engine_without_a_file_is_refused_at_its_line() -> None:
-    raw = b"title: Chat\nengine: lmdeploy\nsources: [own]\nmodel: example/model\n"
+    raw = b"title: Chat\nengine: toyserve\nsources: [own]\nmodel: example/model\n"
     recipe = RecipeText("recipes/ours/chat.yaml", ("ours", "chat"), raw)
-    text = INVENTORY.replace(", cache_max_entry_count: 0.4", "").replace("engine: lmdeploy", "recipe: ours/chat")
+    text = INVENTORY.replace(", cache_max_entry_count: 0.4", "").replace("engine: toyserve", "recipe: ours/chat")
     outcome = pipeline.check(
         pipeline.InputFile("lab.yaml", text.encode(), recipes=(recipe,)), None, allow_unlocked=True
     )
     [found] = outcome.report.findings
     assert found.loc is not None
-    assert (found.message, found.loc.file, found.loc.mark.line) == ("unknown engine 'lmdeploy'", recipe.path, 2)
+    assert (found.message, found.loc.file, found.loc.mark.line) == ("unknown engine 'toyserve'", recipe.path, 2)
 
 
 @pytest.mark.usefixtures("folder")
 def test_it_is_exported_where_the_other_tool_can_run_it() -> None:
     nodes = foreign.nodes(planned(INVENTORY), "chat")
     text = foreign.exporter("docker-run").write(nodes).text.replace("\\\n", "")
-    assert "lmdeploy serve api_server example/model" in " ".join(text.split())
+    assert "toyserve serve api_server example/model" in " ".join(text.split())
     assert "--server-port 23333" in " ".join(text.split())
-    with pytest.raises(ExportError, match="sparkrun has no runtime for lmdeploy"):
+    with pytest.raises(ExportError, match="sparkrun has no runtime for toyserve"):
         foreign.exporter("sparkrun").write(nodes)
+
+
+@pytest.mark.parametrize("command", [("check",), ("generate",), ("plan",), ("export", "chat", "--as", "docker-run")])
+def test_the_commands_accept_a_locked_inventory_with_it(folder: Path, command: tuple[str, ...]) -> None:
+    (folder.parent / "lab.yaml").write_text(INVENTORY)
+    (folder.parent / "lab.lock.yaml").write_text(LOCK_OF_ALL)
+    found = sparkiac(folder, command[0], "lab.yaml", *command[1:])
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert " error " not in found.stdout + found.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_lock_every_error_is_one_that_locking_settles() -> None:
+    found = pipeline.check(pipeline.InputFile("lab.yaml", INVENTORY.encode()), None)
+    errors = {each.code: each.hint for each in found.report.findings if each.severity is Severity.ERROR}
+    assert errors.keys() == {"ENT100", "MDL001", "IMG003"}
+    assert found.only_unpinned
+    assert errors["ENT100"] == "run sparkiac lock, which reads it from the registry"
 
 
 def test_it_is_recognised_and_imported(folder: Path) -> None:
     script = folder.parent / "run.sh"
     script.write_text(COMMAND)
-    run = [sys.executable, "-c", IMPORT, str(folder), "import", script.name]
-    found = subprocess.run(run, cwd=folder.parent, capture_output=True, text=True, check=False).stdout
-    for line in ("engine: lmdeploy", "served_names: [chat]", "port: 8002", "session_len: 32768", "tp: 1"):
+    found = sparkiac(folder, "import", script.name).stdout
+    for line in ("engine: toyserve", "served_names: [chat]", "port: 8002", "session_len: 32768", "tp: 1"):
         assert line in found
     assert "server_port" not in found
+
+
+def sparkiac(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run sparkiac beside the folder with the engine."""
+    run = [sys.executable, "-c", PROGRAM, str(folder), *words]
+    return subprocess.run(run, cwd=folder.parent, capture_output=True, text=True, check=False)
 
 
 def findings(text: str) -> dict[str, str]:

@@ -32,3 +32,8 @@ def test_of_many_names_a_likely_one_is_named_or_none() -> None:
     many = [*map(str, range(16)), "log_file"]
     assert nearest("filelog", many) == "the nearest name is 'log_file'"
     assert nearest("qqq", many) == "none of the 17 known names is similar"
+
+
+def test_of_a_large_family_the_nearest_name_is_given() -> None:
+    family = [f"LCK{number:03}" for number in range(10, 29) if number != 19]
+    assert nearest("LCK99", family) == "the nearest name is 'LCK028'"

@@ -1,7 +1,4 @@
-"""LMDeploy: an engine that sparkiac does not ship, as the one file that adds it.
-
-Sources: lmdeploy serve api_server --help and docs/en/advance/metrics.md of InternLM/lmdeploy.
-"""
+"""Toyserve: the one file that adds an engine. No such engine exists; its options are modelled on those of real ones."""
 
 from __future__ import annotations
 
@@ -35,12 +32,12 @@ def start(request: Request) -> Start:
 
 
 ENGINE: Final = Engine(
-    name="lmdeploy",
-    title="LMDeploy",
+    name="toyserve",
+    title="Toyserve",
     suits="quantized weights with TurboMind",
-    sources=("github.com/InternLM/lmdeploy: docs/en",),
+    sources=("invented for a test",),
     defaults=DEFAULTS,
-    words=("lmdeploy", "serve", "api_server"),
+    words=("toyserve", "serve", "api_server"),
     start=start,
     health="/health",
     key_variable=None,
@@ -57,12 +54,12 @@ ENGINE: Final = Engine(
     structured=True,
     metrics_option="enable_metrics",
     quantities={
-        "running": Metric("lmdeploy:num_requests_running"),
-        "waiting": Metric("lmdeploy:num_requests_waiting"),
-        "kv_use": Metric("lmdeploy:gpu_cache_usage_perc"),
-        "prompt_tokens": Metric("lmdeploy:prompt_tokens_total", "counter"),
-        "time_to_first_token": Metric("lmdeploy:time_to_first_token_seconds", "histogram"),
+        "running": Metric("toyserve:num_requests_running"),
+        "waiting": Metric("toyserve:num_requests_waiting"),
+        "kv_use": Metric("toyserve:gpu_cache_usage_perc"),
+        "prompt_tokens": Metric("toyserve:prompt_tokens_total", "counter"),
+        "time_to_first_token": Metric("toyserve:time_to_first_token_seconds", "histogram"),
     },
-    image_names=("lmdeploy",),
-    commands=(("lmdeploy", "serve", "api_server"),),
+    image_names=("toyserve",),
+    commands=(("toyserve", "serve", "api_server"),),
 )
