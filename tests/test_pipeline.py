@@ -88,7 +88,7 @@ def test_artifacts_are_sorted_by_path_and_paths_are_unique() -> None:
     assert outcome.plan is not None
     paths = [artifact.path for artifact in pipeline.render(outcome.plan)]
     assert paths == sorted(set(paths))
-    assert {"PLAN.md", "ansible.cfg", "inventory.yml", "site.yml", "host_vars/spark-01.yml"} <= set(paths)
+    assert {"PLAN.md", "ansible.cfg", "inventory.yml", "site.yml", "host_vars/spark-01/main.yml"} <= set(paths)
 
 
 def test_faults_of_the_lock_do_not_hide_errors_of_rules() -> None:

@@ -65,12 +65,13 @@ def _require_terminal(output_format: str) -> None:
 def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _QueriedFleet:
     """Return the hosts to query, and print a note about those without generated files."""
     from sparkiac.commands.apply.tree import generation_in
+    from sparkiac.report.artifact import hashes_file
 
     plan = planned(inventory, output_format).plan
     hosts = {host.name: host for host in plan.hosts}
     chosen = {known("host", name, hosts): hosts[name] for name in names} or hosts
     path = printable(output or Path("generated") / plan.name)
-    files = {name: path / "host_vars" / f"{name}.yml" for name in chosen}
+    files = {name: path / hashes_file(name) for name in chosen}
     found = {name: generation_in(file.read_bytes()) for name, file in files.items() if file.is_file()}
     generations = {name: generation for name, generation in found.items() if generation}
     if missing := [name for name in chosen if name not in generations]:

@@ -11,7 +11,7 @@ from sparkiac.plan.preflight import cache_path
 from sparkiac.plan.rollout import Play
 from sparkiac.render import generation, jsontext, playbooks, staging, yamltext
 from sparkiac.report import assets
-from sparkiac.report.artifact import Artifact
+from sparkiac.report.artifact import Artifact, hashes_file
 
 CHANGING: Final = "sparkiac_changing"
 """Group of the hosts that differ from the generated files; the play fills it."""
@@ -32,9 +32,10 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     common = {"sparkiac_rollout": rolling, "sparkiac_programs": jsontext.plain(programs)}
     yield Artifact("group_vars/all.yml", _yaml(common))
     for host in plan.hosts:
-        found = _variables(host, on_hosts[host.name], plan.hub, programs)
-        variables = {"sparkiac": yamltext.without_templates(found)}
-        yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
+        variables = yamltext.without_templates(_variables(host, plan.hub))
+        hashes = yamltext.without_templates(_hashes(host, on_hosts[host.name], programs))
+        yield Artifact(f"host_vars/{host.name}/main.yml", _yaml({"sparkiac": variables}))
+        yield Artifact(hashes_file(host.name), _yaml({"sparkiac_hashes": hashes}))
     yield _rollout(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
     yield Artifact(".gitattributes", playbooks.ATTRIBUTES.encode())
@@ -59,17 +60,22 @@ def _connection(host: HostPlan | PlannedRetirement) -> dict[str, Any]:
     return {key: value for key, value in wanted.items() if value is not None}
 
 
-def _variables(
-    host: HostPlan, artifacts: tuple[Artifact, ...], hub: HubEndpoint, programs: list[PlacedFile]
-) -> dict[str, Any]:
+def _hashes(host: HostPlan, artifacts: tuple[Artifact, ...], programs: list[PlacedFile]) -> dict[str, Any]:
+    """Return the variables that are hashes or contain them, which almost every change of the inventory changes."""
     root = f"hosts/{host.name}/"
     own = generation.placed(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
+    return {
+        "generation": generation_id([*own, *programs]),
+        "files": jsontext.plain(own),
+        "directories": _directories(host),
+    }
+
+
+def _variables(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
     return {
         "host": host.name,
         "user": "sparkiac",
         "unpinned": list(host.unpinned),
-        "files": jsontext.plain(own),
-        "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
@@ -77,7 +83,6 @@ def _variables(
         "copied_by": list(host.copied_by),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
-        "generation": generation_id([*own, *programs]),
         "together": list(host.group.members if host.group else [host.name]),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),

@@ -15,3 +15,8 @@ class Artifact(NamedTuple):
     path: str
     content: bytes
     mode: int = 0o644
+
+
+def hashes_file(host: str) -> str:
+    """Return the path of the variables with hashes of a host, which reviews fold."""
+    return f"host_vars/{host}/hashes.yml"

@@ -64,7 +64,7 @@ def logs() -> list[Path]:
 
 
 def generation(host: str) -> str:
-    text = Path(f"generated/lab/host_vars/{host}.yml").read_text()
+    text = Path(f"generated/lab/host_vars/{host}/hashes.yml").read_text()
     return text.partition('generation: "')[2].partition('"')[0]
 
 

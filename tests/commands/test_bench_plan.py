@@ -59,7 +59,7 @@ def fast(folder: Path, cli: Cli, running: list[str | None], tmp_path_factory: py
         (folder / "lab.yaml").write_text(text.replace("8001", str(server.server_port)))
         (folder / "lab.lock.yaml").write_text(LOCK)
         assert cli("generate", "lab.yaml").code == 0
-        running[0] = generation_in((folder / "generated/lab/host_vars/spark-01.yml").read_bytes())
+        running[0] = generation_in((folder / "generated/lab/host_vars/spark-01/hashes.yml").read_bytes())
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,7 @@ def test_a_first_look_without_a_lock_says_unlocked_wherever_a_digest_would_stand
     outcome = cli("generate", "lab.yaml", "--allow-unlocked")
     assert outcome.code == 0
     assert "warning IMG003" in outcome.err
-    for name in ("PLAN.md", "host_vars/spark-01.yml", "hosts/spark-01/etc/sparkiac/chat/compose.yaml"):
+    for name in ("PLAN.md", "host_vars/spark-01/main.yml", "hosts/spark-01/etc/sparkiac/chat/compose.yaml"):
         text = (lab / "generated/lab" / name).read_text()
         assert "nvcr.io/nvidia/vllm@UNLOCKED" in text, name
         assert "@sha256:" not in text, name
@@ -233,3 +234,16 @@ def test_pods_without_pins_are_named(cli: Cli, lab: Path) -> None:
     outcome = cli("generate", "lab.yaml", "--target", "kubernetes", "--allow-unlocked")
     assert (outcome.code, "Pods with these images or models do not start." in outcome.err) == (0, True)
     assert "**Cannot be applied" in (lab / "generated/lab.kubernetes/NOTES.md").read_text()
+
+
+def test_variables_of_a_former_version_are_removed(cli: Cli, lab: Path) -> None:
+    """Ansible would merge host_vars/spark-01.yml with the folder beside it."""
+    assert cli("generate", "lab.yaml").code == 0
+    tree, former = lab / "generated/lab", b"former: true\n"
+    manifest = json.loads((tree / ".sparkiac-manifest.json").read_text())
+    (tree / "host_vars/spark-01.yml").write_bytes(former)
+    digest = hashlib.sha256(former).hexdigest()
+    manifest["files"]["host_vars/spark-01.yml"] = {"mode": "0644", "sha256": digest}
+    (tree / ".sparkiac-manifest.json").write_text(json.dumps(manifest))
+    assert cli("generate", "lab.yaml").code == 0
+    assert [path.name for path in (tree / "host_vars").iterdir()] == ["spark-01"]

@@ -241,7 +241,9 @@ def test_tags_check_stage_switch_and_verify(lab: Lab) -> None:
     recap = lab.apply("--tags", "check")
     done(recap)
     assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
-    new = re.findall(r"^  generation: \"?(\w+)", (lab.tree / "host_vars/spark-01.yml").read_text(), re.MULTILINE)[0]
+    new = re.findall(
+        r"^  generation: \"?(\w+)", (lab.tree / "host_vars/spark-01/hashes.yml").read_text(), re.MULTILINE
+    )[0]
     place = f"ls -d /var/lib/sparkiac/generations/{new}"
     assert lab.bed.ssh("spark-01", place, root=True, check=False).returncode != 0
     done(lab.apply("--tags", "stage"))

@@ -43,7 +43,7 @@ SITE = """
         argv:
           - "{{ stage_program }}"
           - record
-          - --generation={{ sparkiac.generation }}
+          - --generation={{ sparkiac_hashes.generation }}
           - --needs={{ sparkiac_plan.needs | to_json }}
       register: recorded
       changed_when: (recorded.stdout | from_json).changed
@@ -130,7 +130,7 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
         own = lab.tree / f"hosts/{name}"
         (own / "etc/sparkiac").mkdir(parents=True)
         (own / "etc/sparkiac/generation.json").write_text(json.dumps(plan))
-        data = tree.host_data(name, (name,), tree.listed(own), shared) | {
+        data = tree.host_data(name, (name,)) | {
             "stores": stores,
             "fetch": {"endpoint": endpoint, "token": None, "from": [near]},
             "images": [image],
@@ -141,7 +141,12 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
             "secrets": [],
         }
         connection = {"ansible_host": host.address, "ansible_user": "spark"}
-        hosts[name] = {**connection, "sparkiac": data, "weights_reserve_bytes": 0}
+        hosts[name] = {
+            **connection,
+            "sparkiac": data,
+            "sparkiac_hashes": tree.host_hashes(tree.listed(own), shared),
+            "weights_reserve_bytes": 0,
+        }
     inventory = {"all": {"hosts": hosts, "vars": {"sparkiac_programs": shared}}}
     (lab.tree / "inventory.yml").write_text(yaml.safe_dump(inventory))
 
@@ -222,7 +227,8 @@ def test_what_a_former_generation_needed_is_pruned_and_the_rest_stays(staged: St
     record = f"{programs}/stage record --generation second --needs "
     needs = {"images": [], "stores": [], "extra_files": [], "caches": []}
     for host, variables in hosts["all"]["hosts"].items():
-        variables["sparkiac"] |= {"generation": "second", "stores": []}
+        variables["sparkiac"]["stores"] = []
+        variables["sparkiac_hashes"]["generation"] = "second"
         variables["prune_keep"] = 1
         staged.ssh(host, f"{install}; {record} '{json.dumps(needs)}'; mkdir -p {STORE}/own; touch {STORE}/own/file")
     inventory.write_text(yaml.safe_dump(hosts))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.report.artifact import hashes_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -87,6 +89,6 @@ class Fleet:
 def generate(folder: Path, **generations: str) -> None:
     """Write what `status` reads of a generated directory: host → generation."""
     for name, generation in generations.items():
-        path = folder / "generated/lab/host_vars" / f"{name.replace('_', '-')}.yml"
+        path = folder / "generated/lab" / hashes_file(name.replace("_", "-"))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'sparkiac:\n  generation: "{generation}"\n')
+        path.write_text(f'sparkiac_hashes:\n  generation: "{generation}"\n')

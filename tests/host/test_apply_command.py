@@ -37,7 +37,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 def apply(bench: Bench, *, only_check: bool = False, **variables: object) -> Exit:
     """Apply the tree, which no inventory generates: that it is up to date was checked before."""
     generations = {
-        host: re.search(r"generation: '?\"?(\w+)", (bench.lab / f"host_vars/{host}.yml").read_text())[1]  # type: ignore[index]
+        host: re.search(r"generation: '?\"?(\w+)", (bench.lab / f"host_vars/{host}/hashes.yml").read_text())[1]  # type: ignore[index]
         for host in bench.hosts()
     }
     addresses = ", ".join(f"{host}: {{address: 192.168.1.1{host[-1]}}}" for host in generations)

@@ -66,7 +66,7 @@ class Pair:
                 "stores": [],
                 "copied_by": [],
             }
-            own |= {"gpu_image": "", "builds": [{"image": BUILT, "name": "engine"}], "files": [], **data}
+            own |= {"gpu_image": "", "builds": [{"image": BUILT, "name": "engine"}], **data}
             hosts[name] = {
                 "sparkiac": own,
                 "stub": str(self.folder / name),

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from sparkiac.host.preflight.expectations import Expectations
+from sparkiac.report.artifact import hashes_file
 from tests.host import programs
 from tests.host.expected import complete
 from tests.host.probed import promise
@@ -73,7 +74,14 @@ def write_host(
     own = root / f"hosts/{name}"
     for path, content in host_files(name, team, text, expected).items():
         _write(own / path, content)
-    _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": host_data(name, team, listed(own), shared)}))
+    _write(root / f"host_vars/{name}/main.yml", _yaml({"sparkiac": host_data(name, team)}))
+    _write(root / hashes_file(name), _yaml({"sparkiac_hashes": host_hashes(listed(own), shared)}))
+
+
+def hashes(root: Path, host: str) -> dict[str, Any]:
+    """Read the hashes of a host."""
+    found: dict[str, Any] = yaml.safe_load((root / hashes_file(host)).read_text())["sparkiac_hashes"]
+    return found
 
 
 def change(root: Path, team: tuple[str, ...], text: str) -> None:
@@ -137,23 +145,27 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     }
 
 
-def host_data(
-    name: str, team: tuple[str, ...], files: list[dict[str, str]], shared: list[dict[str, str]]
-) -> dict[str, Any]:
+def host_hashes(files: list[dict[str, str]], shared: list[dict[str, str]]) -> dict[str, Any]:
+    """Make the variable `sparkiac_hashes` of a host."""
+    return {
+        "generation": generation_of([*files, *shared]),
+        "files": files,
+        "directories": [{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
+    }
+
+
+def host_data(name: str, team: tuple[str, ...]) -> dict[str, Any]:
     """Make the variable `sparkiac` of a host."""
     return {
         "host": name,
         "user": "sparkiac",
         "unpinned": [],
-        "files": files,
-        "directories": [{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         "images": [IMAGE],
         "image_ids": {},
         "images_from": None,
         "copied_by": [],
         "stores": [],
         "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": []},
-        "generation": generation_of([*files, *shared]),
         "gpu_image": "",
         "builds": [],
         "extra_files": [],

@@ -28,11 +28,11 @@ _Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(
 
 def variables(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, Any]:
     """Read a host's variables."""
-    text = tree[f"host_vars/{host}.yml"].content.decode()
-    assert "sparkiac:\n" in text
+    text = b"".join(tree[f"host_vars/{host}/{name}.yml"].content.removeprefix(b"---\n") for name in ("main", "hashes"))
     found = yaml.load(text, Loader=_Loader)  # noqa: S506  a SafeLoader
-    assert list(found) == ["sparkiac"]
-    return dict(found["sparkiac"])
+    assert list(found) == ["sparkiac", "sparkiac_hashes"]
+    assert found["sparkiac"].keys().isdisjoint(found["sparkiac_hashes"])
+    return {**found["sparkiac"], **found["sparkiac_hashes"]}
 
 
 def test_the_inventory_says_how_to_reach_each_host(rendered: Rendered) -> None:

@@ -42,7 +42,7 @@ def files(url: str, target: str) -> str:
 
 
 def fetched(tree: Mapping[str, Artifact]) -> list[dict[str, str]]:
-    found: dict[str, Any] = yaml.load(tree["host_vars/spark-01.yml"].content, Loader=_Loader)  # noqa: S506  a SafeLoader
+    found: dict[str, Any] = yaml.load(tree["host_vars/spark-01/main.yml"].content, Loader=_Loader)  # noqa: S506  a SafeLoader
     return list(found["sparkiac"]["extra_files"])
 
 

@@ -16,9 +16,11 @@ def files(text: str, locked: str = BIG) -> dict[str, str]:
 
 
 def variables(text: str, host: str, locked: str = BIG) -> dict[str, object]:
-    plain = files(text, locked)[f"host_vars/{host}.yml"].replace("!unsafe", "")
-    found: dict[str, object] = yaml.safe_load(plain)["sparkiac"]
-    return found
+    made = files(text, locked)
+    main, hashes = (
+        yaml.safe_load(made[f"host_vars/{host}/{name}.yml"].replace("!unsafe", "")) for name in ("main", "hashes")
+    )
+    return {**main["sparkiac"], **hashes["sparkiac_hashes"]}
 
 
 def test_hosts_get_the_models_to_store_and_where_to_copy_them_from() -> None:

@@ -66,7 +66,9 @@ def draw(commands: tuple[str, ...], folder: Path, name: str) -> None:
 def stand_ins(folder: Path) -> None:
     """Write a stand-in for ssh, and what the two hosts of the lab answer: one is healthy, the other is not."""
     generated = folder / "generated/lab/host_vars"
-    runs = {path.stem: path.read_text().partition('generation: "')[2][:16] for path in generated.glob("*.yml")}
+    runs = {
+        path.parent.name: path.read_text().partition('generation: "')[2][:16] for path in generated.glob("*/hashes.yml")
+    }
     (folder / "bin").mkdir()
     (folder / "bin/ssh").write_text(hosts.SSH)
     (folder / "bin/ssh").chmod(0o755)

@@ -13,10 +13,11 @@ from sparkiac import __version__
 from sparkiac.commands.inputs import WRITE_EXITS, Exit, hashes, printable, read, refuse, show
 from sparkiac.pipeline import Outcome
 from sparkiac.plan import Plan
-from sparkiac.report.artifact import Artifact
+from sparkiac.report.artifact import Artifact, hashes_file
 from sparkiac.write import Changes, WriteError
 
 _GENERATION: Final = re.compile(rb'^  generation: "(\w+)"$', re.MULTILINE)
+_HASHES: Final = re.compile(hashes_file("([^/]+)"))
 _UNPINNED: Final = "run sparkiac lock {0} and sparkiac generate {0}; nothing was changed on any host"
 _LISTED: Final = 5
 """Files that are named when the directory is out of date."""
@@ -91,7 +92,7 @@ def generation_in(variables: bytes) -> str | None:
 def generations(artifacts: Iterable[Artifact]) -> dict[str, str]:
     """Return host → generation."""
     return {
-        Path(each.path).stem: found
+        host[1]: found
         for each in artifacts
-        if each.path.startswith("host_vars/") and (found := generation_in(each.content))
+        if (host := _HASHES.fullmatch(each.path)) and (found := generation_in(each.content))
     }
