@@ -245,6 +245,29 @@ def test_both_go_back_if_one_fails(fleet: Fleet) -> None:
     assert fleet.mixed == []
 
 
+def test_a_host_whose_units_another_host_stopped_does_not_blame_them(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other host fails while the units of this one still start."""
+    bad = fleet.made("g 2 crash", store.load(fleet.hosts[0], fleet.first[0].name).plan["group"])
+    plain = runs.restarted
+
+    def slow(switch: Any, *, back: bool = False) -> dict[str, Any]:  # noqa: ANN401
+        found = plain(switch, back=back)
+        if switch.machine is fleet.hosts[0] and not back:
+            while not switch.votes.brake.pulled:
+                time.sleep(0.01)
+            found["failed"] = ["sparkiac-solo did not become ready"]
+        return dict(found)
+
+    monkeypatch.setattr(runs, "restarted", slow)
+    found = fleet.switch(bad, "second")
+    assert [each and each["outcome"] for each in found] == ["back", "back"]
+    assert "another host of the group failed or cannot be reached" in str(found[0])
+    assert "solo" not in str(found[0] and found[0]["failed"])
+    assert "did not become ready" in str(found[1])
+
+
 def test_a_host_that_cannot_be_reached_keeps_its_group_back(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
     fleet.cut = True
