@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import indent
 from typing import Final, NamedTuple
 
 from sparkiac import catalog, engines
@@ -189,8 +190,7 @@ def text(notes: Sequence[str], head: Sequence[str], data: Mapping[str, Value], c
 
 
 def _block(key: str, value: str) -> str:
-    """Write a text as a block scalar, or quoted if a block scalar would change it."""
-    lines = value.rstrip("\n").split("\n")
-    if not value.isascii() or any(not line.strip() or line != line.rstrip() for line in lines) or "\t" in value:
+    """Write a text as a block scalar, or quoted if it has characters that an editor hides or removes."""
+    if not all(line.isascii() and line.isprintable() and line == line.rstrip() for line in value.split("\n")):
         return yamltext.dump({key: value})
-    return f"{key}: |\n" + "".join(f"  {line}\n" for line in lines)
+    return f"{key}: |\n{indent(value, '  ')}"

@@ -212,7 +212,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
         "recipe_version": "2",
         "model": model,
         **({"model_revision": first.weights.commits[model]} if model in first.weights.commits else {}),
-        "runtime": runtimes[:2][-1] if found.nodes > 1 else runtimes[0],
+        "runtime": runtimes[-1] if found.nodes > 1 else runtimes[0],
         "min_nodes": found.nodes,
         "max_nodes": found.nodes,
         "container": node.image(first),

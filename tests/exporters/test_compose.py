@@ -56,3 +56,18 @@ def test_a_group_has_a_service_for_each_machine() -> None:
     text = exported(PAIR, "big")
     assert list(yaml.safe_load(text)["services"]) == ["spark-02", "spark-01"]
     assert "# on spark-01: docker compose up --detach spark-01\n" in text
+
+
+def test_one_machine_publishes_its_port_and_the_machines_of_a_group_are_in_the_network_of_their_hosts() -> None:
+    [server] = yaml.safe_load(exported(deployment()))["services"].values()
+    assert "network_mode" not in server
+    assert [(each["host_ip"], each["published"]) for each in server["ports"]] == [("192.168.1.11", "8001")]
+    for node in yaml.safe_load(exported(PAIR, "big"))["services"].values():
+        assert node["network_mode"] == "host"
+        assert "ports" not in node
+
+
+@pytest.mark.parametrize(("bind", "address"), [("any", "127.0.0.1"), ("lan", "192.168.1.12")])
+def test_the_leader_of_a_group_is_checked_where_it_listens(bind: str, address: str) -> None:
+    leader = yaml.safe_load(exported(f"{PAIR}    bind: {bind}\n", "big"))["services"]["spark-02"]
+    assert leader["healthcheck"]["test"][-1] == f"http://{address}:8001/health"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,10 @@ def test_a_group_is_left_to_its_launcher(kind: str) -> None:
     assert "--tensor-parallel-size {tensor_parallel}" in data["command"]
     assert not any(flag in data["command"] for flag in ("nnodes", "node-rank", "master", "headless", "backend"))
     assert not any(name in data["env"] for name in ("VLLM_HOST_IP", "NCCL_IB_HCA"))
-    sizes = {"eugr": {"cluster_only": True}, "sparkrun": {"min_nodes": 2, "max_nodes": 2}}
+    sizes = {
+        "eugr": {"cluster_only": True},
+        "sparkrun": {"runtime": "vllm-distributed", "min_nodes": 2, "max_nodes": 2},
+    }
     assert sizes[kind].items() <= data.items()
 
 
@@ -77,6 +81,24 @@ def test_what_a_recipe_cannot_say_is_a_note_and_a_comment(kind: str) -> None:
     assert "not exported: VLLM_API_KEY from a secret; set the variable in the container" in found.notes
     assert all(f"# {note}\n" in found.text for note in found.notes)
     assert "team_key" not in found.text
+
+
+def test_an_address_of_one_host_is_noted() -> None:
+    def noted(bind: str) -> list[str]:
+        return [note for note in exported("sparkrun", deployment(f"bind: {bind}")).notes if "listens" in note]
+
+    assert noted("any") == []
+    why = "of the host's own network: change the default `host` on another host"
+    assert noted("loopback") == [f"it listens on 127.0.0.1 {why}"]
+
+
+@pytest.mark.parametrize("value", ["a\n\nb", "a \nb", "a\n b", "a\n  \nb", "a\tb", "ä", " a"])
+def test_a_value_reaches_the_server_without_characters_that_editors_hide_or_remove(value: str) -> None:
+    text = deployment("bind: loopback", f"set: {{chat_template: {json.dumps(value)}}}")
+    written = exported("sparkrun", text).text
+    found = words("sparkrun", yaml.safe_load(written))
+    assert found[found.index("--chat-template") + 1] == value
+    assert all(line.isascii() and line.isprintable() and not line.endswith(" ") for line in written.split("\n"))
 
 
 def test_braces_that_a_name_stands_in_are_doubled_for_sparkrun() -> None:

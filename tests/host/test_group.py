@@ -340,3 +340,10 @@ def test_a_file_that_cannot_be_read_is_named(
 def test_usage(program: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["file"]) == 2
     assert capsys.readouterr().err.startswith("group FILE COMMAND")
+
+
+def test_a_connection_on_which_nothing_has_arrived_is_not_waited_for() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(1)
+        assert group_link.Line(ours).receive() == []

@@ -225,3 +225,16 @@ def test_times_and_file_system_of_a_service_are_imported(kind: str, image: str) 
     data = imported(dedent(text), "compose").entry.data
     assert (data["kind"], data["timeouts"]) == (kind, {"stop_s": 90, "ready_s": 300})
     assert data.get("read_only", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "known"),
+    [
+        ("services:\n  x:\n    image: y\n", "stack.yaml", True),
+        ("services:\n  x:\n    extends: {file: base.yaml, service: x}\n", "docker-compose.yaml", True),
+        ("services:\n  x:\n    extends: {file: base.yaml, service: x}\n", "compose/stack.yaml", False),
+        ("deployments:\n  x:\n    image: y\n", "compose.yaml", False),
+    ],
+)
+def test_a_project_is_recognised_by_its_services_or_its_name(text: str, name: str, *, known: bool) -> None:
+    assert compose.recognise(text, name) is known

@@ -166,3 +166,22 @@ def test_two_records_of_one_server_are_one() -> None:
     other = record(subject={"model": "n", "platform": "dgx-spark"})
     assert start_records.merged(first, other) == other
     assert StartRecord.model_validate_json(start_records.text(found)) == found
+
+
+def nearest(**subject: object) -> StartRecord | None:
+    """Return the recorded start of the catalog that counts for a server without a start of its own."""
+    wanted = record(subject={"model": "nvidia/Qwen3.6-35B-A3B-NVFP4", "platform": "dgx-spark", **subject}).subject
+    return start_records.starts(wanted, ()).near
+
+
+@pytest.mark.parametrize("method", ["dflash", "mtp"])
+def test_a_start_with_the_same_way_of_drafting_counts_first(method: str) -> None:
+    found = nearest(drafts={"method": method, "tokens": 2})
+    assert found is not None
+    assert found.subject.drafts is not None
+    assert found.subject.drafts.method == method
+
+
+def test_a_start_on_another_number_of_hosts_does_not_count() -> None:
+    assert nearest() is not None
+    assert nearest(hosts=2) is None

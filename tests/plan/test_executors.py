@@ -120,17 +120,22 @@ def test_the_checks_of_llama_cpp_read_the_connections_of_the_kernel() -> None:
     assert worker.checks.health.command[3] == f"grep -q ' {end} 00000000:0000 0A ' /proc/net/tcp"
 
 
-def test_in_a_mesh_llama_cpp_takes_the_cable_of_each_pair() -> None:
+def mesh(text: str) -> str:
+    """Write the inventory of a pair for three hosts, with a cable between each two."""
     links = {"a": ("1.1", "3.1"), "b": ("1.2", "2.1"), "c": ("2.2", "3.2")}
     hosts = "".join(
         f"  {name}:\n    address: 192.168.1.{number}\n    fabric:\n      links:\n"
-        f"        - {{interface: p0, address: 10.0.{first}/24}}\n"
-        f"        - {{interface: p1, address: 10.0.{second}/24}}\n"
+        f"        - {{interface: p0, hca: h0, address: 10.0.{first}/24}}\n"
+        f"        - {{interface: p1, hca: h1, address: 10.0.{second}/24}}\n"
         for number, (name, (first, second)) in enumerate(links.items(), 11)
     )
-    head, _, rest = LLAMA.partition("hosts:\n")
+    head, _, rest = text.partition("hosts:\n")
     deployments = rest[rest.index("deployments:") :].replace("[spark-02, spark-01]", "[a, b, c]")
-    found = containers(f"{head}hosts:\n{hosts}{deployments}", locked=LOCKED)
+    return f"{head}hosts:\n{hosts}{deployments}"
+
+
+def test_in_a_mesh_llama_cpp_takes_the_cable_of_each_pair() -> None:
+    found = containers(mesh(LLAMA), locked=LOCKED)
     leader = found["a/big"]
     assert leader.argv[leader.argv.index("--rpc") + 1] == "10.0.1.2:50052,10.0.3.2:50052"
     ports = [found[f"{host}/big"].network.group_ports for host in "bc"]
@@ -138,6 +143,15 @@ def test_in_a_mesh_llama_cpp_takes_the_cable_of_each_pair() -> None:
     # No cable reaches all hosts, so the units of the workers connect over the LAN.
     assert leader.network.link == ("a", "192.168.1.11", 7349, ("b", "c"))
     assert leader.network.group_ports == (("7349",), ("192.168.1.12", "192.168.1.13"))
+
+
+def test_a_node_of_a_mesh_looks_up_its_links_and_without_rdma_its_interface_alone() -> None:
+    text = mesh(PAIR) + "    set: {pipeline_parallel_size: 3}\n"
+    found = containers(text, locked=LOCKED)["b/big"].network.fabric
+    assert found is not None
+    assert [each.device for each in found.rdma] == ["h0", "h1"]
+    found = containers(text + "    env: {NCCL_IB_DISABLE: 1}\n", locked=LOCKED)["b/big"].network.fabric
+    assert found == ((), "192.168.1.12")
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,15 @@ def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_con
     assert "Spark guide" in " ".join(labels.speed_sources(found))
 
 
+def test_figures_of_a_recorded_start_name_it() -> None:
+    text = deployment("set: {max_model_len: 16384}").replace("recipe: base/single-spark", RECIPE)
+    text = text.replace("model: example/model\n", "image: nvcr.io/nvidia/vllm:26.04-py3\n")
+    [host] = planned(text, locked=LOCK.replace("example/big", QWEN).replace("head_dim: 128", MTP)).hosts
+    record = host.proofs["chat"].record
+    assert record is not None
+    assert record.startswith("a recorded start of the same model: Spark guide ")
+
+
 def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
     [follows], [leads] = host(PAIR).accounts, host(PAIR, number=1).accounts
     assert (follows.leads, leads.leads) == (False, True)

@@ -93,6 +93,7 @@ def test_images_are_promised_unless_an_option_turns_them_off(line: str, *, sees:
 
 def test_a_drafter_is_a_promise() -> None:
     assert chat("speculative: {method: ngram, num_speculative_tokens: 3}").speculative is True
+    assert chat().speculative is False
 
 
 def test_a_worker_is_connected_to_the_store_of_its_leader() -> None:

@@ -195,3 +195,9 @@ def test_a_recorded_log_counts_for_the_server_that_was_started_and_for_no_other(
     assert refused == ("model is /models/qwen3-8b in the log and example/model in the inventory",)
     refused, _ = compared(text.replace("256,", "128,"), RECORDED.read_text())
     assert refused == ("max_num_seqs is 256 in the log and 128 in the inventory",)
+
+
+def test_an_estimate_of_no_cuda_graphs_is_possible() -> None:
+    log = own_log(CHAT).replace("INFO [gpu_w", "Estimated CUDA graph memory: 0.0 GiB total\nINFO [gpu_w")
+    assert "0.0 GiB total" in log
+    assert compared(CHAT, log)[0] == ()

@@ -161,6 +161,17 @@ def test_every_node_of_a_group_compares_the_same_manifest_with_its_files(line: s
     assert found == [((place, COMMIT, "models/example--big.json"),)] * 2
 
 
+def test_a_node_compares_the_files_of_its_own_model_in_its_own_store_alone() -> None:
+    rest = "recipe: base/single-spark, hosts: spark-01"
+    others = (
+        f"  chat: {{model: example/model, port: 8002, {rest}}}\n"
+        f"  twin: {{model: example/big, port: 8003, model_store: /srv/other, {rest}}}\n"
+    )
+    both = BIG.replace("example/model: {", f"example/model: {{files: {FILES}, ")
+    node = planned(PAIR + others, locked=both).hosts[0].preflight.units["big"]
+    assert [each.path for each in node.weights] == [f"/srv/models/hub/models--example--big/snapshots/{COMMIT}"]
+
+
 def test_a_deployment_on_one_host_is_not_compared() -> None:
     [host] = planned(deployment("env: {A: b}"), locked=KNOWN).hosts
     assert host.preflight.units["chat"].weights == ()
