@@ -1,4 +1,4 @@
-"""Where the value of each key of an inventory ends up: the generated files that change with it.
+"""Where the value of each key of an inventory ends up: the generated files that change with it, and what an apply does.
 
 `python tools/docs/destinations.py` records it in destinations.json, and tools/docs/reference.py prints it.
 tests/test_nothing_lost.py compares the record with what happens.
@@ -11,23 +11,30 @@ import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.host.local import SECRETS
+from sparkiac.host.switch import effective, store
+from sparkiac.host.switch.store import PLAN
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import RecipeSource
 from tests.everyfield import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sparkiac.report.artifact import Artifact
     from tests.everyfield import Place
 
 RECORD: Final = Path(__file__).with_suffix(".json")
+FILES: Final = "files"
+"""Stands for files whose change needs nothing else."""
 LOCK: Final = "lock"
 """Stands for what the lock must hold."""
 FINDINGS: Final = "findings"
 """Stands for a value that changes findings only."""
+NOTHING: Final = "nothing"
+"""Stands for a value that changes nothing on the hosts."""
 NO_FILES: Final = frozenset({LOCK, FINDINGS})
 _DERIVED: Final = (("host_vars", "group_vars", "generation.json"), ("PLAN.md",))
 """Files that change with others: with all files of a host, and with everything. They count if nothing else changes."""
@@ -54,6 +61,8 @@ class Destination(NamedTuple):
     shape: str
     """The inventory of tests/test_nothing_lost.py that shows it."""
     ends: list[str]
+    effects: list[str]
+    """What an apply does on the hosts."""
 
 
 @cache
@@ -69,6 +78,16 @@ def of(owner: str, key: str) -> list[str]:
         reasons = {reason for end, reason in EXCEPTIONS.items() if place.endswith(end)}
         found |= reasons or set(recorded()[place].ends if place in recorded() else ())
     return sorted(found)
+
+
+def effects_of(owner: str, key: str) -> list[str]:
+    """Return what an apply does after a change of a key of a class, at all of its places."""
+    found = {effect for place in map(str, places_of()[owner, key]) for effect in _recorded_effects(place)}
+    return sorted(found - {NOTHING} or found)
+
+
+def _recorded_effects(place: str) -> list[str]:
+    return recorded()[place].effects if place in recorded() else []
 
 
 @cache
@@ -102,3 +121,49 @@ def name(path: str) -> str:
         return first
     unit = re.fullmatch(r"sparkiac-.+(\.[a-z]+)", last)
     return f"sparkiac-NAME{unit[1]}" if unit else last
+
+
+def effects(one: Iterable[Artifact], two: Iterable[Artifact], named: Collection[str]) -> list[str]:
+    """Return what an apply of the second tree does on hosts that run the first; `named` are names of the inventory."""
+    before, after = ({each.path: each.content for each in files} for files in (one, two))
+    paths = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    hosts = {path.split("/")[1] for path in paths if path.startswith("hosts/")}
+    found = {effect for host in hosts for effect in _on_host(_below(before, host), _below(after, host), named)}
+    found |= {"network.yml" for path in paths if path.startswith("network/")}
+    return sorted(found - {FILES} or found) or [NOTHING]
+
+
+def _below(files: Mapping[str, bytes], host: str) -> dict[str, bytes]:
+    root = f"hosts/{host}/"
+    return {path.removeprefix(root): content for path, content in files.items() if path.startswith(root)}
+
+
+def _on_host(before: Mapping[str, bytes], after: Mapping[str, bytes], named: Collection[str]) -> Iterator[str]:
+    """Yield what an apply does on one host, with the code that decides on a host what counts in a file."""
+    old, new = (json.loads(files[PLAN]) if files else store.NOTHING for files in (before, after))
+    former, units = ({unit["name"]: unit for unit in plan["units"]} for plan in (old, new))
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    counting = {path for path in changed if _digest(before, path) != _digest(after, path)}
+    for name in former.keys() | units.keys():
+        shown = "NAME" if name.removeprefix("sparkiac-") in named else name.removeprefix("sparkiac-")
+        unit, other = units.get(name), former.get(name)
+        if unit is None or other is None:
+            yield f"{'stops' if unit is None else 'starts'} {shown}"
+        elif not name.endswith(".timer") and (_inputs(unit) ^ _inputs(other) or counting & _inputs(unit)):
+            yield f"restarts {shown}"
+        elif unit["promise"] != other["promise"]:
+            yield f"asks {shown}"
+    if old["sysctls"] != new["sysctls"]:
+        yield "kernel settings"
+    if any(path.startswith("etc/systemd/") for path in changed - counting):
+        yield "reload"
+    if changed:
+        yield FILES
+
+
+def _inputs(unit: Mapping[str, Any]) -> set[str]:
+    return {*unit["files"], *(f"{SECRETS}/{name}" for name in unit["secrets"])}
+
+
+def _digest(files: Mapping[str, bytes], path: str) -> str:
+    return effective.digest(path, files[path]) if path in files else ""

@@ -9,16 +9,20 @@ from __future__ import annotations
 import copy
 import json
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from sparkiac import pipeline, source
+from sparkiac.model import forms
 from sparkiac.model.inventory import Inventory
 from tests import destinations
-from tests.everyfield import Place, choices, places, put
+from tests.everyfield import TEXTS, Place, choices, places, put
 from tests.plan.fleets import LOCK, ONES
 from tests.resolve.built import as_yaml
+
+if TYPE_CHECKING:
+    from sparkiac.report.artifact import Artifact
 
 
 def _link(number: int) -> str:
@@ -168,7 +172,7 @@ def findings(text: str) -> set[object]:
 
 
 @cache
-def files(text: str) -> object:
+def files(text: str) -> tuple[Artifact, ...]:
     """Return the files of a valid inventory."""
     plan = checked(text).plan
     assert plan is not None
@@ -214,26 +218,31 @@ def reaches(place: Place) -> bool:
     return any(found is not None and differ(*found) for found in (pair(shape, place) for shape in SHAPES))
 
 
-def ends(shape: str, place: Place) -> list[str]:
-    """Return where a field ends up in one of the inventories."""
+def reached(shape: str, place: Place) -> destinations.Destination | None:
+    """Return where a field ends up in one of the inventories, and what an apply does after its change."""
     texts = pair(shape, place)
     if texts is None or None in (checked(texts[0]).plan, checked(texts[1]).plan):
-        return []
+        return None
     one, two = texts
     if found := destinations.ends(files(one), files(two)):
-        return found
-    return [destinations.LOCK] * (pins(one) != pins(two)) or [destinations.FINDINGS] * (findings(one) != findings(two))
+        return destinations.Destination(shape, found, destinations.effects(files(one), files(two), named(shape)))
+    other = [destinations.LOCK] * (pins(one) != pins(two)) or [destinations.FINDINGS] * (findings(one) != findings(two))
+    return destinations.Destination(shape, other, [destinations.NOTHING]) if other else None
+
+
+def named(shape: str) -> set[str]:
+    """Return the names of deployments and services in one of the inventories, and those that a new one would get."""
+    found = json.loads(data(shape))
+    return {*found.get("deployments", ()), *found.get("services", ()), *TEXTS[forms.NAME]}
 
 
 def destination(place: Place) -> destinations.Destination | None:
     """Return where a field ends up, as the first inventory shows it whose files differ, or else the first one."""
     first = None
-    for shape in SHAPES:
-        if reached := ends(shape, place):
-            found = destinations.Destination(shape, reached)
-            if not destinations.NO_FILES & set(reached):
-                return found
-            first = first or found
+    for found in filter(None, (reached(shape, place) for shape in SHAPES)):
+        if not destinations.NO_FILES & set(found.ends):
+            return found
+        first = first or found
     return first
 
 
@@ -257,10 +266,10 @@ def test_a_field_is_not_lost(name: str) -> None:
     assert name in destinations.recorded(), (
         f"{name} is new: python tools/docs/destinations.py finds the files that it reaches, if there are any"
     )
-    shape, reached = destinations.recorded()[name]
-    assert reached
-    assert ends(shape, EVERY[name]) == reached, (
-        f"{name} no longer ends up in {', '.join(reached)}; if that is right: python tools/docs/destinations.py"
+    recorded = destinations.recorded()[name]
+    assert recorded.ends
+    assert reached(recorded.shape, EVERY[name]) == recorded, (
+        f"{name} no longer ends up as recorded; if that is right: python tools/docs/destinations.py"
     )
 
 
@@ -273,3 +282,31 @@ def test_an_exception_is_still_needed(end: str) -> None:
     found = [place for name, place in EVERY.items() if name.endswith(end)]
     assert found
     assert not any(reaches(each) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("place", "effects"),
+    [
+        ("deployments.*.description", ["reload"]),
+        ("services.*<ContainerService>.description", ["reload"]),
+        ("deployments.*.port", ["restarts NAME"]),
+        ("deployments.*.image", ["restarts NAME"]),
+        ("deployments.*.env", ["restarts NAME"]),
+        ("deployments.*.set", ["restarts NAME"]),
+        ("deployments.*.container.shm_size_gib", ["restarts NAME"]),
+        ("deployments.*.api_key.secret", ["restarts NAME"]),
+        ("deployments.*.load_memory.drop_caches_every_s", ["restarts NAME"]),
+        ("deployments.*.timeouts.ready_s", ["restarts NAME"]),
+        ("deployments.*.timeouts.stop_s", ["restarts NAME"]),
+        ("deployments.*.timeouts.restart_delay_s", ["reload"]),
+        ("deployments.*.timeouts.drain_s", ["files"]),
+        ("deployments.*.timeouts.answer_s", ["asks NAME"]),
+        ("deployments.*.clients", ["restarts NAME"]),
+        ("deployments.*.hosts", ["starts NAME", "stops NAME"]),
+        ("allow.*.code", ["nothing"]),
+        ("hosts.*.sysctl", ["kernel settings"]),
+        ("hosts.*.driver", ["files"]),
+    ],
+)
+def test_what_an_apply_does_after_a_change(place: str, effects: list[str]) -> None:
+    assert destinations.recorded()[place].effects == effects

@@ -17,9 +17,9 @@ from sparkiac.host import local as units_host
 from sparkiac.host import state
 from sparkiac.host.generation import PlacedFile, generation_id
 from sparkiac.host.switch import program as switch_program
+from sparkiac.host.switch import record, store
 from sparkiac.host.switch import run as runs
 from sparkiac.host.switch import start as starts
-from sparkiac.host.switch import store
 from tests.host.probed import promise
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Host(LocalHost):  # type: ignore[misc]
         """Record the inputs of a unit that starts, as `switch started` does."""
         plan = self.planned or (store.installed(self) if self.path(f"/{store.PLAN}").exists() else {"units": []})
         if any(each["name"] == name for each in plan["units"]):
-            units_host.record(self, plan, name, invocation)
+            record.record(self, plan, name, invocation)
 
     def write(self, path: str, text: str) -> None:
         """Write a file of the host."""

@@ -9,6 +9,7 @@ import pytest
 
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import watch as probe_watch
+from sparkiac.host.switch import effective
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +85,29 @@ def test_an_idle_model_is_asked_every_five_minutes(service: Service, watch: Ask,
         clock.now += 15
     assert [index for index, times in enumerate(asked) if times] == [0, 20]
     assert max(asked) == 1
+
+
+OTHER_VALUES: dict[str, object] = {"answer_s": 1, "clients": ["tools"], "max_model_len": 7}
+"""Key of a promise → another value; for other keys, true."""
+
+
+@pytest.mark.parametrize("kind", ["chat", "generate", "service"])
+@pytest.mark.parametrize("key", effective.READ_AT_START)
+def test_what_restarts_no_unit_changes_no_check_of_a_ready_server(
+    service: Service, watch: Ask, clock: Clock, key: str, kind: str
+) -> None:
+    """The container has the former promise until its next start."""
+    service.answers[COMPLETIONS] = (200, {"choices": [{"text": "371"}]})
+    promised = {"kind": kind, **WITH_METRICS}
+    seen = []
+    for other in ({}, {}, {key: OTHER_VALUES.get(key, True)}):
+        service.answers["/metrics"] = count(7)
+        service.asked.clear()
+        said = watch(service.url, **promised, **other)
+        seen.append((said, list(service.asked)))
+        clock.now += 300
+    assert seen[2] == seen[1]
+    assert seen[1][1]
 
 
 @pytest.mark.parametrize("moving", ["tokens", "usage"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sparkiac.host import durable
+from tests.host import switching
 from tests.host.switching import (
     PROGRAM,
     Host,
     KilledError,
     Made,
+    Result,
     committed,
     generation,
     runs,
@@ -81,6 +84,25 @@ def test_units_and_settings_that_a_generation_does_not_have_go(host: Host) -> No
     assert installed(host, SECOND)
     assert (host.root / "proc/sys/vm/swappiness").read_text() == "60\n"
     assert not (host.root / "etc/sparkiac/b").exists()
+
+
+def test_a_unit_that_promises_more_is_asked_without_a_restart(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    switch(host, generation({"a": "first", "b": "first"}))
+    asked: list[str] = []
+
+    def probe(name: str) -> Any:  # noqa: ANN401 - CommandResult of a script
+        asked.append(name)
+        return Result(0, "", "")
+
+    monkeypatch.setattr(host, "probe", probe)
+    made = generation({"a": "first", "b": "first"})
+    monkeypatch.setattr(switching, "promise", partial(switching.promise, clients=["tools"]))
+    more = generation({"a": "first", "b": "first"})
+    assert switch(host, made, "again")["done"] == []
+    assert asked == []
+    assert switch(host, more, "more")["done"] == []
+    assert asked == ["sparkiac-a", "sparkiac-b"]
+    assert committed(host) == more.name
 
 
 @pytest.mark.parametrize(("text", "said"), [("crash", "did not become ready"), ("wrong", "wrong answer")])

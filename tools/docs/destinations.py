@@ -1,4 +1,4 @@
-"""Writes tests/destinations.json: where each key of an inventory ends up.
+"""Writes tests/destinations.json: where each key of an inventory ends up, and what an apply does after its change.
 
     python tools/docs/destinations.py [KEY…]
 

@@ -72,6 +72,20 @@ small inventory:
 | lock | what the lock must hold |
 | findings | what `sparkiac check` reports |
 
+"an apply" is what an apply does on the hosts of that inventory after a change of the value;
+[operations.md](operations.md#what-restarts) says what counts. Units of other entries that refer to the changed one,
+such as a web interface, may restart too:
+
+| word | what happens |
+|---|---|
+| restarts, starts, stops NAME | with the unit of the entry; units of monitoring are named |
+| asks NAME | the unit runs on, and the gate sends it requests |
+| reload | systemd reads its files again; all units run on |
+| kernel settings | are set; all units run on |
+| files | are replaced; programs read them when they run next |
+| `network.yml` | nothing; the playbook `network.yml` changes the links |
+| nothing | the value is read on the controller |
+
 Keys under `defaults`, `deployments.NAME` and `deployments.NAME.per_host.HOST` override those of the recipe.
 """
 ITEMS: Final = {
@@ -148,19 +162,21 @@ def keys() -> Iterator[str]:
         rows = (
             (*key(each, data, owner, found), *shown(model, each, data)) for each, data in owner["properties"].items()
         )
-        yield from table(("key", "type", "default", "meaning", "example", "ends up in"), rows)
+        yield from table(("key", "type", "default", "meaning", "example", "ends up in", "an apply"), rows)
 
 
-def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str]:
-    """Write an example of a key, and where its value ends up; the keys of a mapping have examples of their own."""
+def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str, str]:
+    """Write an example of a key, where its value ends up, and what an apply does after its change.
+
+    The keys of a mapping have examples of their own.
+    """
     if data.get("deprecated"):
-        return FORMER, FORMER
+        return FORMER, FORMER, FORMER
     line, ends = example(model, name), destinations.of(model.__name__, name)
     if not ends:
-        return _code(line), "decides which keys there are" if name in CHOOSE else NO_EXAMPLE
-    return _code(line), ", ".join(
-        each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in ends
-    )
+        return _code(line), "decides which keys there are" if name in CHOOSE else NO_EXAMPLE, NO_EXAMPLE
+    reached = ", ".join(each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in ends)
+    return _code(line), reached, ", ".join(destinations.effects_of(model.__name__, name)) or destinations.NOTHING
 
 
 def _code(line: str) -> str:

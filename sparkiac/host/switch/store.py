@@ -8,6 +8,7 @@ The units of different turns share a host and never run together. The state of t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -19,6 +20,7 @@ from .. import durable
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile, generation_id
 from ..local import LocalHost
+from . import effective
 
 HOME = "/var/lib/sparkiac"
 GENERATIONS = f"{HOME}/generations"
@@ -146,6 +148,19 @@ def keep(machine: LocalHost, name: str, files: list[PlacedFile], contents: dict[
         shutil.rmtree(str(partial), ignore_errors=True)
         raise
     return True
+
+
+def digest_of(machine: LocalHost, path: str, recorded: str | None) -> str | None:
+    """Return the digest of what counts in a file that was recorded by its SHA-256, if a generation of this host has it.
+
+    Otherwise return what was recorded.
+    """
+    for file in (place / path for place in machine.path(GENERATIONS).glob("*/files")):
+        with contextlib.suppress(OSError):
+            data = file.read_bytes()
+            if hashlib.sha256(data).hexdigest() == recorded:
+                return effective.digest(path, data)
+    return recorded
 
 
 def check_path(path: str) -> None:

@@ -1,8 +1,4 @@
-"""The inputs of each unit of this host (files, drop-ins, secrets), and the record of their hashes at its last start.
-
-Records are in /run, which is empty after a boot, and contain systemd's InvocationID of the start. Therefore the record
-of an earlier start is never mistaken for that of the running process after a crash, a reboot or a manual restart.
-"""
+"""Files, commands, kernel settings and units of this host."""
 
 from __future__ import annotations
 
@@ -19,13 +15,11 @@ from typing import Any, NamedTuple
 
 from .contract import validated
 
-STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
     "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
 )  # fmt: skip
-RECORD = {"invocation": str, "content": dict[str, str], "memory_bytes": int | None, "listen": str | None}
 
 
 class CommandResult(NamedTuple):
@@ -177,31 +171,3 @@ def shown(
     argv = ("timeout", str(within_s), "systemctl", "show", "--property=" + ",".join(["Id", *properties]))
     done = machine.run(*argv, *map(unit_file, names))
     return done, {planned_name(block["Id"]): block for block in blocks(done.output) if "Id" in block}
-
-
-def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> dict[str, str]:
-    """Return path → SHA-256 of all inputs of a unit; `tree` has the hashes of files that will be copied."""
-    drop_ins = state["DropInPaths"].split()
-    secrets = [f"{SECRETS}/{name}" for name in unit["secrets"]]
-    paths = [path.lstrip("/") for path in [*unit["files"], *drop_ins, *secrets]]
-    return {path: tree.get(path) or machine.sha256(path) for path in paths}
-
-
-def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: str) -> None:
-    """Record the inputs of a unit at its start, with systemd's ID of this start."""
-    unit = next((each for each in planned["units"] if each["name"] == name), None)
-    if unit is None:
-        raise ValueError(f"the installed generation has no unit {name}")
-    state = states(machine, [name])[name]
-    found = content(machine, unit, state, {})
-    if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk
-        found = {path: "" if path.startswith("etc/systemd/") else digest for path, digest in found.items()}
-    kept = {key: unit[key] for key in ("memory_bytes", "listen")}
-    text = json.dumps({"invocation": invocation, "content": found, **kept})
-    write(machine, f"{STARTED}/{name}.json", text)
-
-
-def recorded(machine: LocalHost, name: str, state: dict[str, str]) -> dict[str, Any] | None:
-    """Return the record of the current start, if there is one."""
-    found = read_record(machine, f"{STARTED}/{name}.json", RECORD)
-    return found if found and found["invocation"] and found["invocation"] == state["InvocationID"] else None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import local
 from ..local import LocalHost
-from . import store
+from . import record, store
 
 RUNNING = ("active", "reloading")
 
@@ -71,13 +71,12 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
         return "start", "failed" if retrying or active == "failed" else "not running"
     if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
         return "", ""
-    record = local.recorded(machine, unit["name"], state)
-    if record is None:
+    started = record.recorded(machine, unit["name"], state)
+    if started is None:
         return "restart", "no record of its files"
-    before, now = record["content"], local.content(machine, unit, state, tree)
-    changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
-    if changed:
-        return "restart", "changed: /" + ", /".join(changed)
+    different = record.changed(machine, started["content"], record.content(machine, unit, state, tree))
+    if different:
+        return "restart", "changed: /" + ", /".join(different)
     if active in RUNNING:
         return "", ""
     return ("wait", "starting") if active == "activating" else ("restart", active)

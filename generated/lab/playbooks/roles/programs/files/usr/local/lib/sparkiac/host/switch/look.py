@@ -11,7 +11,7 @@ from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import SECRETS, CommandResult, LocalHost
-from . import actions, store
+from . import actions, effective, store
 from . import lease as switch_lease
 
 FILES = "/var/lib/sparkiac/files"
@@ -30,6 +30,7 @@ class Directory(NamedTuple):
 LOOK = {
     "generation": str,
     "files": list[PlacedFile],
+    "texts": dict[str, str],
     "plan": GenerationPlan,
     "secrets": {"salt": str, "hashes": dict[str, str]},
     "images": list[str],
@@ -51,6 +52,7 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     turn, lease = store.current_turn(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
     secrets = changed_secrets(machine, **data["secrets"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
+    tree.update({path: effective.digest(path, text.encode()) for path, text in data["texts"].items()})
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
     tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
     found = {

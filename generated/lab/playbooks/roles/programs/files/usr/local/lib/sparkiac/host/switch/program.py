@@ -26,14 +26,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import local
 from .. import state as switch_state
 from ..contract import validated
 from ..local import LocalHost
 from . import drain as switch_drain
 from . import drift as switch_drift
 from . import lease as switch_lease
-from . import look, start, starts, store, uninstall
+from . import look, record, start, starts, store, uninstall
 from .run import STEP_ERRORS
 
 HELD = 5
@@ -105,7 +104,7 @@ def started(machine: LocalHost, name: str) -> dict[str, Any]:
     """Record the inputs of a unit that starts; fail if its files are from an unfinished switch, or if it gives up."""
     start.check_finished(machine, name)
     try:
-        local.record(machine, store.installed(machine), name, os.environ.get("INVOCATION_ID", ""))
+        record.record(machine, store.installed(machine), name, os.environ.get("INVOCATION_ID", ""))
         starts.begin(machine, name)
     except STEP_ERRORS as error:
         sys.stderr.write(f"switch started: {error}; the next apply restarts it\n")

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import local
 from ..local import LocalHost, say, unit_file
-from . import actions, drain, report, store
+from . import actions, drain, record, report, store
 from .actions import UnitAction
 
 
@@ -73,7 +73,7 @@ def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any
     for unit in plan["units"]:
         state = states[unit["name"]]
         if state["ActiveState"] not in ("inactive", "failed"):
-            found[unit["name"]] = local.recorded(machine, unit["name"], state) or unit
+            found[unit["name"]] = record.recorded(machine, unit["name"], state) or unit
     return found
 
 

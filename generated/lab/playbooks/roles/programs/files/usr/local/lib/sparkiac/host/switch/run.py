@@ -126,7 +126,7 @@ def forward(switch: Switch) -> dict[str, Any]:
         install(machine, new, [old])
         found.update(restarted(switch))
         asked = [each["unit"] for each in found["done"] if each["action"] != "stop"]
-        found["failed"] = found["failed"] or gate(machine, new, asked)
+        found["failed"] = found["failed"] or gate(machine, new, [*asked, *promising(switch)])
         passed = vote(switch, ok=not found["failed"])
     except STEP_ERRORS as error:
         found["failed"] = [str(error)]
@@ -137,6 +137,13 @@ def forward(switch: Switch) -> dict[str, Any]:
     if switch.votes.lost:  # the units were stopped while the coordinator could not be reached
         restarted(switch)
     return {**found, "outcome": COMMITTED}
+
+
+def promising(switch: Switch) -> list[str]:
+    """Return the units of this turn that promise something else than before, also if they did not restart."""
+    former = {unit["name"]: unit["promise"] for unit in switch.old.plan["units"]}
+    units = store.running_in(switch.new.plan, switch.turn)
+    return [unit["name"] for unit in units if unit["promise"] != former.get(unit["name"], unit["promise"])]
 
 
 def leave(switch: Switch) -> None:
