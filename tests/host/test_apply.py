@@ -442,3 +442,4 @@ def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -
     done = bench.apply("--check", "--tags", "switch")
     assert done.code == 0, done.said
     assert "would start sparkiac-qwen36: not running" in done.said
+    assert "would open 0.0.0.0:8001: port of sparkiac-qwen36" in done.said

@@ -123,7 +123,7 @@ def forward(switch: Switch) -> dict[str, Any]:
         if switch.members:
             leave(switch)
         found["saved"] = drift.save_edited(machine, old.name) if old.name else []
-        install(machine, new, [old])
+        install(machine, new, old)
         found.update(restarted(switch))
         asked = [each["unit"] for each in found["done"] if each["action"] != "stop"]
         found["failed"] = found["failed"] or gate(machine, new, asked)
