@@ -58,6 +58,8 @@ class HostLook(NamedTuple):
     units: tuple[UnitStep, ...] = ()
     effects: tuple[Effect, ...] = ()
     """What an apply does besides: ports, kernel settings, files, data that stays."""
+    commit: str | None = None
+    """Commit of the repository that runs; None if it is unknown."""
     lease: Lease | None = None
     faults: tuple[str, ...] = ()
     """What is wrong with its servers; not checked if the host differs."""
@@ -132,7 +134,9 @@ def _look(host: str, new: str, text: str) -> HostLook:
     now = (found.get("state") or {}).get("current")
     differs = bool(found["differs"])
     held = Lease(**{key: _plain(lease[key]) for key in Lease._fields}) if lease else None
-    return HostLook(host, now, new, differs, **parts, units=units, effects=besides, lease=held)
+    return HostLook(
+        host, now, new, differs, **parts, units=units, effects=besides, commit=found.get("commit"), lease=held
+    )
 
 
 def _plain(value: str | int) -> Any:  # noqa: ANN401  JSON

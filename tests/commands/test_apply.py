@@ -346,3 +346,31 @@ def test_exit_130_when_interrupted_while_it_applies(root: Path) -> None:
     assert "Ansible's output: " in err
     assert "Traceback" not in out + err
     assert time.monotonic() - began < 60
+
+
+def git(*words: str) -> str:
+    who = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    return subprocess.run(["git", *who, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_exit_3_for_a_tree_that_is_older_than_what_runs(root: Path, cli: Cli) -> None:
+    """Without a terminal, only --older goes back; a commit that git does not know is not mentioned."""
+    git("init", "--quiet")
+    git("add", ".")
+    for subject in ("old", "new \x1b[2J"):
+        git("commit", "--quiet", "--allow-empty", "-m", subject)
+    newest = git("rev-parse", "HEAD")
+    fleet.looks(root, "spark-01", RESTART | {"commit": newest})
+    assert "newer" not in cli("apply", "lab.yaml", "--check", "--", *LOCAL).out
+    git("reset", "--quiet", "--soft", "HEAD~1")
+    fleet.answers(root, "spark-01", "services", COMMITTED)
+    outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
+    assert outcome.code == 3
+    shown, advice = outcome.out.splitlines()[-2:]
+    assert re.fullmatch(
+        rf"spark-01 runs {newest[:12]} \([\d-]+, new \\x1b\[2J\), which is newer than the tree here", shown
+    )
+    assert advice == "Nothing was changed. To go back to the older tree, add --older."
+    assert cli("apply", "lab.yaml", "--yes", "--older", "--", *LOCAL).code == 0
+    fleet.looks(root, "spark-01", RESTART | {"commit": "1" * 40})
+    assert "newer" not in cli("apply", "lab.yaml", "--check", "--", *LOCAL).out

@@ -37,6 +37,7 @@ CLEAN: dict[str, Any] = {
     "secrets": [],
     "effects": [],
     "lines": [],
+    "commit": None,
     "state": {"current": "one", "previous": "zero", "committed": "one", "turn": None, "pending": None},
     "lease": None,
     "faults": [],

@@ -11,7 +11,7 @@ from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import SECRETS, CommandResult, LocalHost
-from . import actions, effects, store
+from . import actions, effects, history, store
 from . import lease as switch_lease
 
 FILES = "/var/lib/sparkiac/files"
@@ -67,7 +67,8 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     wrong = [] if differs else faults(machine, store.running_in(plan, turn))
     besides = list(effects.of(change(machine, former, data, found))) if differs else []
     lines = [each.line() for each in steps] + [each.line() for each in besides]
-    told = {"effects": [each._asdict() for each in besides], "lines": lines}
+    commit = history.commit_of(history.read(machine), now["committed"])
+    told = {"effects": [each._asdict() for each in besides], "lines": lines, "commit": commit}
     return {"differs": differs, **found, **told, "state": now, "lease": lease, "faults": wrong}
 
 

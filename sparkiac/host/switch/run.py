@@ -20,9 +20,10 @@ from ..stage.store import StageError
 from ..state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from . import drain, drift, http, restart, store
 from . import vote as switch_vote
+from .history import COMMITTED
 from .install import check_space, install, prepare, reinstall
 from .report import gate
-from .result import BACK, COMMITTED, Request, Switch, ending, finished, is_new
+from .result import BACK, Request, Switch, ending, finished, is_new
 from .store import Generation, GenerationError
 
 TIMEOUT_STOP = re.compile(r"^TimeoutStopSec=([0-9]+)$", re.MULTILINE)
