@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.fleet.fabric.checks import groups as groups_of
+from sparkiac.host.switch.effects import Effect
 from sparkiac.report.characters import escaped
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class HostLook(NamedTuple):
     secrets: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     units: tuple[UnitStep, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    """What an apply does besides: ports, kernel settings, files, data that stays."""
+    commit: str | None = None
+    """Commit of the repository that runs; None if it is unknown."""
     lease: Lease | None = None
     faults: tuple[str, ...] = ()
     """What is wrong with its servers; not checked if the host differs."""
@@ -125,10 +130,13 @@ def _look(host: str, new: str, text: str) -> HostLook:
     lease = found.get("lease")
     parts = {key: _texts(found.get(key, ())) for key in ("files", "sysctls", "secrets", "missing", "faults")}
     units = tuple(UnitStep(*_texts((each["unit"], each["action"], each["because"]))) for each in found["units"])
+    besides = tuple(Effect(*_texts((each["action"], each["subject"], each["because"]))) for each in found["effects"])
     now = (found.get("state") or {}).get("current")
     differs = bool(found["differs"])
     held = Lease(**{key: _plain(lease[key]) for key in Lease._fields}) if lease else None
-    return HostLook(host, now, new, differs, **parts, units=units, lease=held)
+    return HostLook(
+        host, now, new, differs, **parts, units=units, effects=besides, commit=found.get("commit"), lease=held
+    )
 
 
 def _plain(value: str | int) -> Any:  # noqa: ANN401  JSON

@@ -87,6 +87,19 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
 
 
+def newer(folder: Path, commit: str) -> str | None:
+    """Return date and subject of a commit that contains the one of this folder; None if it does not, or git fails."""
+    if not re.fullmatch(forms.COMMIT, commit):
+        return None
+    try:
+        if _output(folder, "rev-parse", "--verify", "HEAD").decode().strip() == commit:
+            return None
+        _output(folder, "merge-base", "--is-ancestor", "HEAD", commit)
+        return _output(folder, "show", "--no-patch", "--format=%cs, %s", commit).decode(errors="replace").strip()
+    except ProgramError:
+        return None
+
+
 class _Commit(NamedTuple):
     hash: str
     name: str

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sparkiac.fleet.looks import FleetLook, HostLook, Lease, UnitStep
+from sparkiac.fleet.looks import FleetLook, HostLook, Lease
+from sparkiac.host.switch.effects import Effect
 from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, line, names, plain, styled, table
 
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
-_COLUMNS: Final = 29
+_COLUMNS: Final = 30
 """Width of the columns generation and files with the space between the columns."""
 _GAP: Final = "  "
 _UNIT: Final = "sparkiac-"
 _STYLES: Final = {"restart": "yellow", "start": "green", "stop": "red", "remove": "red"}
+_NO_RESTART: Final = "no unit restarts"
+_STOPPING: Final = frozenset({"restart", "start", "stop", "remove"})
 
 
 def page(look: FleetLook, width: int) -> Blocks:
@@ -74,17 +77,22 @@ def _row(host: HostLook, room: int) -> Row:
 
 
 def _changes(host: HostLook, room: int) -> Line:
-    lines = [_step(step, room) for step in host.units]
-    found = (("kernel settings", host.sysctls), ("secrets", host.secrets))
-    lines += [(f"{title}: {', '.join(values)}",) for title, values in found if values]
+    lines = [_effect(each, room) for each in effects(host)]
+    if not any(each.action in _STOPPING for each in effects(host)):
+        lines.insert(0, ((_NO_RESTART, "dim"),))
     lines += [(each,) for each in host.missing]
-    below = (part for each in lines or [(("no unit restarts", "dim"),)] for part in ("\n", *each))
+    below = (part for each in lines for part in ("\n", *each))
     return line(*list(below)[1:])
 
 
-def _step(step: UnitStep, room: int) -> tuple[str | tuple[str, str], ...]:
-    """Return a step in one line if it fits; otherwise the reason is below it."""
-    action = (step.action, _STYLES.get(step.action, ""))
-    unit = f" {step.unit.removeprefix(_UNIT)}"
-    fits = len(step.action) + len(unit) + len(_GAP) + len(step.because) <= room
-    return action, unit, _GAP if fits else f"\n{_GAP}", (step.because, "dim")
+def effects(host: HostLook) -> list[Effect]:
+    """Return everything that an apply does on a host, without the prefix of units."""
+    units = (Effect(step.action, step.unit, step.because) for step in host.units)
+    return [each._replace(subject=each.subject.removeprefix(_UNIT)) for each in (*units, *host.effects)]
+
+
+def _effect(effect: Effect, room: int) -> tuple[str | tuple[str, str], ...]:
+    """Return an effect in one line if it fits; otherwise the reason is below it."""
+    action = (effect.action, _STYLES.get(effect.action, ""))
+    fits = len(effect.action) + 1 + len(effect.subject) + len(_GAP) + len(effect.because) <= room
+    return action, f" {effect.subject}", _GAP if fits else f"\n{_GAP}", (effect.because, "dim")

@@ -10,17 +10,16 @@ from typing import Final, NamedTuple
 from sparkiac.fleet.looks import FleetLook, HostLook
 from sparkiac.report import Finding
 from sparkiac.report.characters import escaped_line
-from sparkiac.words.apply import order
+from sparkiac.words.apply import effects, order
 from sparkiac.words.findings import data_of, headline
 from sparkiac.words.page import Data, counted, names, plain
 
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,52}\b")
 """A commit or a hash; text shows its beginning, JSON all of it."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>#|~])")
-_ACTIONS: Final = ("start", "restart", "stop")
-_UNIT: Final = "sparkiac-"
+_ACTIONS: Final = ("start", "restart", "stop", "remove")
 _SAME: Final = "No difference: an apply changes no host."
-_HOST_KEYS: Final = ("host", "differs", "now", "new", "files", "sysctls", "secrets", "units")
+_HOST_KEYS: Final = ("host", "differs", "now", "new", "files", "sysctls", "secrets", "units", "effects")
 """Keys of a host in a comparison."""
 
 
@@ -130,7 +129,7 @@ def _summary(found: FleetDiff) -> str:
     if not found.any:
         return _SAME
     total = len(found.look.hosts)
-    steps = Counter(step.action for look in found.look.hosts for step in look.units)
+    steps = Counter(each.action for look in found.look.hosts for each in effects(look))
     changing = f"{len(found.look.changing)} of {counted(total, 'host')} change{'s' if total == 1 else ''}"
     done = [f"{steps[action]} to {action}" for action in _ACTIONS if steps[action]]
     return f"{changing}. Units: {', '.join(done) or 'none restarts'}."
@@ -179,14 +178,9 @@ def _host(look: HostLook, *, new: bool) -> Iterator[str]:
     if not look.differs:
         yield f"{look.host}: unchanged"
         return
-    for step in look.units:
-        yield f"{look.host}: {step.action} {step.unit.removeprefix(_UNIT)} ({step.because})"
-    if not look.units:
-        why = counted(len(look.files), "changed file") if look.files else "it changes with its group"
-        yield f"{look.host}: no unit restarts; {why}"
-    for title, values in (("kernel settings change", look.sysctls), ("new secrets are required", look.secrets)):
-        if values:
-            yield f"{look.host}: {title}: {', '.join(values)}"
+    yield from (f"{look.host}: {each.action} {each.subject} ({each.because})" for each in effects(look))
+    if not effects(look):
+        yield f"{look.host}: no unit restarts; it changes with its group"
 
 
 def _memory(found: Iterable[MemoryChange]) -> Iterator[str]:

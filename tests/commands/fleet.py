@@ -46,6 +46,7 @@ SAME: Final[dict[str, Any]] = {
     "files": [],
     "sysctls": [],
     "units": [],
+    "effects": [],
     "missing": [],
     "secrets": [],
     "state": {"current": "0123456789abcdef", "previous": None, "committed": "0123456789abcdef", "pending": None},
@@ -69,6 +70,7 @@ RESTART: Final[dict[str, Any]] = SAME | {
     "units": [
         {"unit": "sparkiac-chat", "action": "restart", "because": "changed: /etc/sparkiac/chat/compose.yaml"},
     ],
+    "effects": [{"action": "write", "subject": "1 file", "because": "/etc/sparkiac/generation.json"}],
 }
 ROLES: Final = ("look", "preflight", "stage", "services", "status", "verify")
 

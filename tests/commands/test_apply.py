@@ -33,10 +33,13 @@ host      generation           files  changes
 ────────────────────────────────────────────────────────────────────────────────
 spark-01  01234567 → {new}      2  restart chat
                                         changed: /etc/sparkiac/chat/compose.yaml
+                                      write 1 file
+                                        /etc/sparkiac/generation.json
 
 unchanged: spark-02
 order: spark-01
 """
+OTHER: Final = "  asr: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8101}\n"
 COMMITTED: Final = """echo '{"outcome": "committed", "changed": true}'"""
 SSH: Final = """\
 #!/bin/sh
@@ -81,6 +84,27 @@ def test_it_shows_applies_and_reports(root: Path, cli: Cli) -> None:
         ["spark-01", phase] for phase in ("check", "download", "switch", "gate", "done")
     ]
     assert logs() == []
+
+
+def test_a_removal_is_shown_with_everything_that_goes_and_stays(root: Path, cli: Cli) -> None:
+    """The same lines as `sparkiac diff` of the two inventories."""
+    Path("old.yaml").write_text(fleet.INVENTORY + OTHER)
+    Path("old.lock.yaml").write_text(Path("lab.lock.yaml").read_text())
+    compared = cli("diff", "old.yaml", "lab.yaml", "--format", "json")
+    found = {each["host"]: each for each in json.loads(compared.out)["hosts"]}
+    answer = {key: found["spark-01"][key] for key in ("differs", "files", "sysctls", "secrets", "units", "effects")}
+    fleet.looks(root, "spark-01", SAME | answer)
+    outcome = cli("apply", "lab.yaml", "--check", "--", *LOCAL)
+    assert outcome.code == 3
+    page = " ".join(outcome.out.split())
+    shown = cli("diff", "old.yaml", "lab.yaml").out
+    told = [*answer["units"], *answer["effects"]]
+    assert [each["action"] for each in told] == ["remove", "restart", "close", "write", "delete", "keep"]
+    for each in told:
+        subject = str(each.get("unit", each.get("subject"))).removeprefix("sparkiac-")
+        assert f"  spark-01: {each['action']} {subject} ({each['because']})\n" in shown
+        assert f"{each['action']} {subject} {each['because']}" in page
+    assert "no unit restarts" not in page
 
 
 def test_nothing_to_do(root: Path, cli: Cli) -> None:
@@ -322,3 +346,31 @@ def test_exit_130_when_interrupted_while_it_applies(root: Path) -> None:
     assert "Ansible's output: " in err
     assert "Traceback" not in out + err
     assert time.monotonic() - began < 60
+
+
+def git(*words: str) -> str:
+    who = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    return subprocess.run(["git", *who, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_exit_3_for_a_tree_that_is_older_than_what_runs(root: Path, cli: Cli) -> None:
+    """Without a terminal, only --older goes back; a commit that git does not know is not mentioned."""
+    git("init", "--quiet")
+    git("add", ".")
+    for subject in ("old", "new \x1b[2J"):
+        git("commit", "--quiet", "--allow-empty", "-m", subject)
+    newest = git("rev-parse", "HEAD")
+    fleet.looks(root, "spark-01", RESTART | {"commit": newest})
+    assert "newer" not in cli("apply", "lab.yaml", "--check", "--", *LOCAL).out
+    git("reset", "--quiet", "--soft", "HEAD~1")
+    fleet.answers(root, "spark-01", "services", COMMITTED)
+    outcome = cli("apply", "lab.yaml", "--yes", "--", *LOCAL)
+    assert outcome.code == 3
+    shown, advice = outcome.out.splitlines()[-2:]
+    assert re.fullmatch(
+        rf"spark-01 runs {newest[:12]} \([\d-]+, new \\x1b\[2J\), which is newer than the tree here", shown
+    )
+    assert advice == "Nothing was changed. To go back to the older tree, add --older."
+    assert cli("apply", "lab.yaml", "--yes", "--older", "--", *LOCAL).code == 0
+    fleet.looks(root, "spark-01", RESTART | {"commit": "1" * 40})
+    assert "newer" not in cli("apply", "lab.yaml", "--check", "--", *LOCAL).out

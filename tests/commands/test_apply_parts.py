@@ -94,6 +94,7 @@ def test_a_host_without_a_generation_and_with_strange_texts() -> None:
         "differs": True,
         "files": ["a"],
         "sysctls": ["vm.swappiness"],
+        "effects": [],
         "units": [],
         "missing": ["image \x1b[2J is missing"],
     }

@@ -63,6 +63,7 @@ def test_an_option_that_changes_memory(cli: Cli, put: Callable[..., None]) -> No
         "\n"
         "Hosts:\n"
         "  spark-01: restart chat (changed: /etc/sparkiac/chat/compose.yaml)\n"
+        "  spark-01: write 2 files (/etc/sparkiac/generation.json, /etc/sparkiac/preflight.json)\n"
         "  order: spark-01\n"
         "\n"
         "Memory:\n"
@@ -98,7 +99,7 @@ def test_units_that_go_stop_in_the_reverse_order_of_their_start(cli: Cli, put: C
         for port, name in enumerate(("aa", "bb", "cc", "dd"), 8101)
     )
     put(deployment() + others, deployment())
-    stopped = [unit for _, action, unit in steps(compared(cli)) if action == "stop"]
+    stopped = [unit for _, action, unit in steps(compared(cli)) if action == "remove"]
     assert stopped == [f"sparkiac-{name}" for name in ("dd", "cc", "bb", "aa")]
 
 
@@ -139,7 +140,7 @@ def test_a_digest_and_a_commit_that_move(cli: Cli, put: Callable[..., None]) -> 
 def test_a_deployment_that_moves_to_another_host(cli: Cli, put: Callable[..., None]) -> None:
     put(deployment(host=TWO), deployment(host=TWO).replace("hosts: spark-01", "hosts: spark-02"))
     found = compared(cli)
-    assert steps(found) == [("spark-01", "stop", "sparkiac-chat"), ("spark-02", "start", "sparkiac-chat")]
+    assert steps(found) == [("spark-01", "remove", "sparkiac-chat"), ("spark-02", "start", "sparkiac-chat")]
     assert found["units"] == [{"kind": "deployment", "name": "chat", "before": ["spark-01"], "after": ["spark-02"]}]
     assert "deployment chat moves from spark-01 to spark-02\n" in cli("diff", "old.yaml", "new.yaml").out
 
@@ -150,7 +151,7 @@ def test_a_service_that_comes_and_one_that_goes(cli: Cli, put: Callable[..., Non
     assert "  service asr is new on spark-01\n" in cli("diff", "old.yaml", "new.yaml").out
     assert steps(compared(cli)) == [("spark-01", "start", "sparkiac-asr")]
     assert "  service asr is removed from spark-01\n" in cli("diff", "new.yaml", "old.yaml").out
-    assert steps(compared(cli, "new.yaml", "old.yaml")) == [("spark-01", "stop", "sparkiac-asr")]
+    assert steps(compared(cli, "new.yaml", "old.yaml")) == [("spark-01", "remove", "sparkiac-asr")]
 
 
 def test_all_nodes_of_a_group_restart_together(cli: Cli, put: Callable[..., None]) -> None:
@@ -227,7 +228,7 @@ def test_markdown_is_not_formatted_by_names(cli: Cli, put: Callable[..., None]) 
     assert out.startswith(
         "### old.yaml → new.yaml\n\n1 of 1 host changes. Units: 1 to restart.\n\n**Hosts**\n\n- spark-01: "
     )
-    assert "- spark-01: new secrets are required: a\\_key\\_of\\_mine\n" in out
+    assert "- spark-01: write secret a\\_key\\_of\\_mine (new or changed)\n" in out
 
 
 def test_an_inventory_that_is_not_valid_is_refused(cli: Cli, put: Callable[..., None]) -> None:

@@ -236,6 +236,12 @@ class Made:
     name: str
     staged: dict[str, Any] = field(repr=False)
 
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The plan of the generation."""
+        text = next(each["text"] for each in self.staged["files"] if each["path"] == store.PLAN)
+        return dict(json.loads(text))
+
 
 def unit(name: str, **values: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the plan of a unit with a promise."""
@@ -255,25 +261,30 @@ def generation(  # noqa: PLR0913  each is a part of a generation
     timer: str | None = None,
     turns: dict[str, list[str]] | None = None,
     programs: tuple[str, ...] = (),
+    listen: dict[str, str] | None = None,
+    needs: dict[str, Any] | None = None,
 ) -> Made:
     """Return a generation of units, each with the text of its compose file, and a timer with this text.
 
-    `turns` is the name of each turn → the units in it; `programs` are paths in the directory of programs.
+    `turns` is the name of each turn → the units in it; `programs` are paths in the directory of programs; `listen` is
+    the name of a unit → its address and port.
     """
     turns = turns or {}
-    needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
+    needed = {"images": [], "stores": [], "extra_files": [], "caches": [], **(needs or {})}
     plan = {
         "host": host,
         "memory_bytes": None,
         "turns": list(turns),
         "sysctls": list(sysctls),
         "group": group,
-        "needs": needs,
+        "needs": needed,
     }
     plan["units"] = [
         unit(name, group=group is not None, turns=[turn for turn, names in turns.items() if name in names])
         for name in texts
     ]
+    for each in plan["units"]:
+        each["listen"] = (listen or {}).get(each["name"].removeprefix("sparkiac-"))
     if timer is not None:
         plan["units"].append({**unit("fleet"), "name": "sparkiac-fleet.timer", "files": TIMER, "promise": None})
     contents = {"etc/sparkiac/generation.json": json.dumps(plan), RECOVER: "[Unit]\n"}

@@ -171,6 +171,22 @@ def test_hosts_change_one_after_the_other_and_the_second_run_changes_nothing(ben
     assert "PLAY [Change]" not in again.said or "skipping: no hosts matched" in again.said
 
 
+def test_a_host_learns_the_commit_of_a_clean_tree(tmp_path: Path) -> None:
+    bench = make(tmp_path, (("spark-01",),))
+    git = ("git", "-C", str(bench.lab), "-c", "user.name=T", "-c", "user.email=t@example.org")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    (bench.lab / ".git/info/exclude").write_text("home\n")  # of the Ansible of this test
+    for words in (("add", "--all"), ("commit", "--quiet", "-m", "one")):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert bench.apply().code == 0
+    assert bench.at("spark-01", "commit") == commit
+    (bench.lab / "note").touch()
+    bench.at("spark-01", "differs", "yes")
+    bench.apply()
+    assert bench.at("spark-01", "commit") == ""
+
+
 def test_the_leases_of_a_killed_controller_are_not_renewed_and_are_taken_at_once(bench: Bench) -> None:
     renewing_every_second(bench)
     bench.at("spark-01", "slow", "600")
@@ -441,3 +457,4 @@ def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -
     done = bench.apply("--check", "--tags", "switch")
     assert done.code == 0, done.said
     assert "would start sparkiac-qwen36: not running" in done.said
+    assert "would open 0.0.0.0:8001: port of sparkiac-qwen36" in done.said

@@ -35,6 +35,9 @@ CLEAN: dict[str, Any] = {
     "units": [],
     "missing": [],
     "secrets": [],
+    "effects": [],
+    "lines": [],
+    "commit": None,
     "state": {"current": "one", "previous": "zero", "committed": "one", "turn": None, "pending": None},
     "lease": None,
     "faults": [],
@@ -52,6 +55,8 @@ class Host:
     stub: Path
     module: ModuleType
     data: dict[str, Any] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)
+    """Effects and lines of the last look."""
 
     @property
     def machine(self) -> Any:  # noqa: ANN401
@@ -71,10 +76,12 @@ class Host:
         (self.stub / "units.json").write_text(json.dumps({"a": {**running, **properties}}))
 
     def look(self, **changes: object) -> dict[str, Any]:
-        """Compare the host with the generation; return what is not as on a host with nothing to do."""
+        """Compare the host with the generation; return what is not as on a host with nothing to do, without effects."""
         (self.stub / "log").write_text("")
         found = self.module.look(self.machine, {**self.data, **changes})
         assert list(found) == list(CLEAN)
+        for key in ("effects", "lines"):
+            self.told[key] = found.pop(key)
         return {key: value for key, value in found.items() if value != CLEAN[key]}
 
 
@@ -141,6 +148,7 @@ def test_nothing_to_do_starts_four_processes_and_changes_nothing(host: Host, mon
 def test_files_and_kernel_settings(host: Host) -> None:
     host.write("proc/sys/vm/swappiness", "60\n")
     assert host.look() == {"differs": True, "sysctls": ["vm.swappiness"]}
+    assert host.told["lines"] == ["set vm.swappiness: kernel setting, to 1"]
     host.write("proc/sys/vm/swappiness", "1\n")
     host.write(COMPOSE, "compose", 0o600)
     assert host.look() == {"differs": True, "files": [COMPOSE]}

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, reject
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, reject
 
 _ASK: Final = "a confirmation needs a terminal: add --yes; {} only shows what would change"
 _JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
@@ -32,6 +32,7 @@ class AnsibleCommand(click.Command):
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
 @click.option("--yes", is_flag=True, help="Apply without a question.")
 @click.option("--check", "only_check", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--older", is_flag=True, help="Apply, although a host runs a newer commit of the repository.")
 @click.option("--take-over", is_flag=True, help="Take leases from another user's apply that has ended on this machine.")
 @AS_JSON
 def apply(  # noqa: PLR0913  one parameter for each option
@@ -42,6 +43,7 @@ def apply(  # noqa: PLR0913  one parameter for each option
     output: Path | None,
     yes: bool,
     only_check: bool,
+    older: bool,
     take_over: bool,
 ) -> int:
     """Show what would change on the hosts of INVENTORY, ask, and run ansible-playbook with generated/<name>/site.yml.
@@ -55,8 +57,9 @@ def apply(  # noqa: PLR0913  one parameter for each option
     this.
 
     Exit codes: 0 done or nothing to do, 1 errors found, a host failed or a server does not work, 2 bad input or
-    options, 3 files out of date or edited by hand, or with --check a host would change, 4 lock missing, incomplete or
-    an example, 5 another apply changes a host, 6 a host is unreachable, 130 interrupted or answered with no.
+    options, 3 files out of date or edited by hand, with --check a host would change, or a host runs a newer commit, 4
+    lock missing, incomplete or an example, 5 another apply changes a host, 6 a host is unreachable, 130 interrupted or
+    answered with no.
     """
     from sparkiac.commands.apply import options, tree
 
@@ -64,9 +67,12 @@ def apply(  # noqa: PLR0913  one parameter for each option
     asks = not (yes or only_check or given.check)
     require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)
-    from sparkiac.commands.apply.session import in_session
+    from sparkiac.commands.apply.session import ApplySession, in_session
 
-    return in_session(fleet, given, output_format, lambda session: session.run(asks=asks, only_check=only_check))
+    def work(session: ApplySession) -> Exit:
+        return session.run(asks=asks, only_check=only_check, older=older)
+
+    return in_session(fleet, given, output_format, work)
 
 
 def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:

@@ -18,7 +18,8 @@ from sparkiac.commands.inputs import Exit, print_json
 from sparkiac.commands.live import ApplyProgress
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
-from sparkiac.upstream import playbook
+from sparkiac.report.characters import escaped_line
+from sparkiac.upstream import git, playbook
 from sparkiac.upstream.playbook import Event
 from sparkiac.upstream.programs import ProgramError
 from sparkiac.words import apply as words
@@ -36,6 +37,9 @@ _HELD: Final = "Nothing was changed. Apply again when the other apply has ended.
 _INTERRUPTED: Final = """
 Interrupted. A host that was switching ends on the new or the former generation by itself.
 The same command shows the state of each host and applies the rest."""
+_NEWER: Final = "{} runs {:.12} ({}), which is newer than the tree here"
+_ASK_OLDER: Final = "Go back to the older tree?"
+_REFUSED_OLDER: Final = "Nothing was changed. To go back to the older tree, add --older."
 _TURN: Final = "playbooks/turn.yml"
 _NAMED: Final = 4
 """More hosts are counted in the question, not named."""
@@ -108,9 +112,9 @@ class ApplySession:
         self._text = output_format == "text"
         self._data: dict[str, Any] = {"name": fleet.plan.name, "output": str(fleet.path), "applied": None}
 
-    def run(self, *, asks: bool, only_check: bool) -> Exit:
-        """Run all steps of an apply and return the exit code."""
-        return self._ended(self._run(asks=asks, only_check=only_check))
+    def run(self, *, asks: bool, only_check: bool, older: bool) -> Exit:
+        """Run all steps of an apply and return the exit code; `older`: a host may run a newer commit."""
+        return self._ended(self._run(asks=asks, only_check=only_check, older=older))
 
     def turn(self, name: str, *, asks: bool) -> Exit:
         """Switch the hosts that take turns to this one, and return the exit code."""
@@ -133,7 +137,7 @@ class ApplySession:
         """Return whether to print the path of Ansible's output: after a failure, or if an option asks for output."""
         return code not in {Exit.OK, Exit.STALE} or self._options.wants_output
 
-    def _run(self, *, asks: bool, only_check: bool) -> Exit:
+    def _run(self, *, asks: bool, only_check: bool, older: bool) -> Exit:
         if self._text:
             click.echo(f"Comparing {counted(len(self._fleet.plan.hosts), 'host')} with {self._fleet.path} …", err=True)
         look = look_at(self._fleet, self._options, self._log)
@@ -144,18 +148,28 @@ class ApplySession:
             terminal.show(words.page(look, terminal.width()))
         if code := self._prevented(look):
             return code
-        if not look.work and look.faulty:
-            self._echo(_FAULTY.format(path=self._fleet.path))
-            return Exit.FINDINGS
         if not look.work:
-            self._echo(_NOTHING.format(path=self._fleet.path))
-            return Exit.OK
+            self._echo((_FAULTY if look.faulty else _NOTHING).format(path=self._fleet.path))
+            return Exit.FINDINGS if look.faulty else Exit.OK
+        newer = self._newer(look)
         if only_check:  # whether a former host is clean already is unknown
             return Exit.STALE if look.changing else Exit.OK
         hosts = [*(host for batch in look.batches for host in batch), *look.retired]
-        if asks:
-            self._confirm(f"Apply to {_named(hosts)}?")
+        if newer and not (older or asks):
+            self._echo(_REFUSED_OLDER)
+            return Exit.STALE
+        questions = [*([_ASK_OLDER] if newer and not older else []), f"Apply to {_named(hosts)}?"]
+        for question in questions if asks else ():
+            self._confirm(question)
         return self._change(hosts, self._options, _SITE, "Applied to {}")
+
+    def _newer(self, look: FleetLook) -> bool:
+        """Name the hosts that run a commit that contains the one of the generated directory."""
+        found = [(host, git.newer(self._fleet.path, host.commit)) for host in look.changing if host.commit]
+        newer = [(host, about) for host, about in found if about]
+        for host, about in newer:
+            self._echo(_NEWER.format(host.host, host.commit, escaped_line(about)))
+        return bool(newer)
 
     def _confirm(self, question: str) -> None:
         if not click.confirm(question, err=True):

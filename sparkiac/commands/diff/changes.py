@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines, pipeline
@@ -16,6 +17,8 @@ from sparkiac.commands.apply import tree
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
+from sparkiac.host.switch import effects
+from sparkiac.host.switch.store import NOTHING
 from sparkiac.pipeline import InputFile
 from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
 from sparkiac.plan.memory_use import HostMemoryUse
@@ -30,7 +33,6 @@ _NOT_PINNED: Final = "not pinned"
 _LEFT: Final = "left free"
 _GENERATION: Final = "etc/sparkiac/generation.json"
 _SECRETS: Final = "etc/sparkiac/secrets"
-_EMPTY: Final[dict[str, Any]] = {"units": [], "sysctls": []}
 
 
 class Side(NamedTuple):
@@ -206,9 +208,10 @@ class _HostTree(NamedTuple):
 def _look(old: Side, new: Side) -> FleetLook:
     """Return what an apply of the new tree does on each of its hosts."""
     before, generations = tree.generations(old.artifacts), tree.generations(new.artifacts)
+    stored = {host.name: {each.storage.data for each in host.containers} for host in old.plan.hosts}
     answers = {}
     for host in generations:
-        found = _answer(_tree(old.artifacts, host), _tree(new.artifacts, host))
+        found = _answer(_tree(old.artifacts, host), _tree(new.artifacts, host), stored.get(host, set()))
         differs = before.get(host) != generations[host]
         answers[host] = json.dumps(found | {"differs": differs, "state": {"current": before.get(host)}})
     return looks.of_fleet(new.plan, generations, answers)
@@ -218,23 +221,25 @@ def _tree(artifacts: Iterable[Artifact], host: str) -> _HostTree:
     root = f"hosts/{host}/"
     found = {each.path.removeprefix(root): each for each in artifacts if each.path.startswith(root)}
     files = {path: f"{each.mode:04o} {hashlib.sha256(each.content).hexdigest()}" for path, each in found.items()}
-    return _HostTree(files, json.loads(found[_GENERATION].content) if _GENERATION in found else _EMPTY)
+    return _HostTree(files, json.loads(found[_GENERATION].content) if _GENERATION in found else NOTHING)
 
 
-def _answer(old: _HostTree, new: _HostTree) -> dict[str, Any]:
-    return {
-        "files": _different(old.files, new.files),
-        "sysctls": _different(old.sysctls, new.sysctls),
-        "secrets": sorted(new.secrets - old.secrets),
-        "units": list(_steps(old, new)),
-    }
+def _answer(old: _HostTree, new: _HostTree, stored: AbstractSet[str | None]) -> dict[str, Any]:
+    """Return what `switch look` of a host would print that runs the old tree in good order; `stored` is its data."""
+    changed = [path for path in _different(old.files, new.files) if path in new.files]
+    sysctls = [key for key in _different(old.sysctls, new.sysctls) if key in new.sysctls]
+    secrets, steps = sorted(new.secrets - old.secrets), list(_steps(old, new))
+    plans = old.generation, old.files, new.generation, new.files
+    moving = [each["unit"] for each in steps]
+    change = effects.Change(*plans, changed, sysctls, secrets, moving, stored.__contains__)
+    besides = [each._asdict() for each in effects.of(change)]
+    return {"files": changed, "sysctls": sysctls, "secrets": secrets, "units": steps, "effects": besides}
 
 
 def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
-    """Yield what happens to units: first those that stop, clients before their servers; the others in start order."""
-    for name in reversed(old.units):
-        if name not in new.units:
-            yield {"unit": name, "action": "stop", "because": "no longer on this host"}
+    """Yield what happens to units: first those that are removed, then the others in start order."""
+    for name in effects.leaving(new.generation, old.generation):
+        yield {"unit": name, "action": "remove", "because": effects.GONE}
     for name, unit in new.units.items():
         former = old.units.get(name)
         if former is None:

@@ -104,6 +104,14 @@ def load(machine: LocalHost, name: str | None) -> Generation:
     return found._replace(plan=read_plan(PLAN, adopted.read_bytes() if adopted.exists() else found.content(PLAN)))
 
 
+def readable(machine: LocalHost, name: str | None) -> Generation:
+    """Return a generation; that of a host without one if it is missing or damaged."""
+    try:
+        return load(machine, name)
+    except (OSError, ValueError, GenerationError):
+        return load(machine, None)
+
+
 def installed(machine: LocalHost) -> dict[str, Any]:
     """Return the plan of the generation that is installed."""
     return read_plan(f"/{PLAN}", machine.read(f"/{PLAN}"))

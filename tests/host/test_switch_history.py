@@ -1,0 +1,54 @@
+"""Which commit of the repository a host runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac.host import state
+from sparkiac.host.switch import history, run, store
+from tests.host.switching import Host, generation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST, SECOND, BAD = (generation({"a": text}) for text in ("one", "two", "crash"))
+
+
+def switch(host: Host, made: object, commit: str | None) -> None:
+    store.stage(host, made.staged)  # type: ignore[attr-defined]
+    run.run(host, run.Request(made.name, "run", "", [], None, commit))  # type: ignore[attr-defined]
+
+
+def test_the_commit_of_the_committed_generation_is_known(tmp_path: Path) -> None:
+    """A refused one is remembered as such, and a rollback has the commit that it goes back to."""
+    host = Host(tmp_path)
+    for made, commit in ((FIRST, "1" * 40), (SECOND, "2" * 40), (BAD, "3" * 40), (FIRST, None)):
+        switch(host, made, commit)
+        found = history.read(host)
+        assert history.commit_of(found, state.read(host).committed) in {"1" * 40, "2" * 40}
+    assert [(each.generation, each.commit, each.outcome) for each in found] == [
+        (FIRST.name, "1" * 40, "committed"),
+        (SECOND.name, "2" * 40, "committed"),
+        (BAD.name, "3" * 40, "back"),
+        (FIRST.name, "1" * 40, "committed"),
+    ]
+    assert history.commit_of(found, BAD.name) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", '[{"generation": 1}]'])
+def test_without_a_readable_history_the_commit_is_unknown(tmp_path: Path, text: str) -> None:
+    host = Host(tmp_path)
+    host.write(history.HISTORY, text)
+    assert history.read(host) == []
+    switch(host, FIRST, None)
+    assert [each.commit for each in history.read(host)] == [None]
+
+
+def test_only_the_last_switches_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "KEPT", 2)
+    host = Host(tmp_path)
+    for name in "abc":
+        history.add(host, name, None, history.COMMITTED)
+    assert [each.generation for each in history.read(host)] == ["b", "c"]
