@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from sparkiac.console import run
 from tests import schedule
+from tests.callback import LESS_WORK
 from tests.resume import Resume
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let tests interrupt what they start, also where a shell started all of them in the background."""
+    """Let tests interrupt what they start, even if a shell started all in the background; set up Ansible."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(LESS_WORK)
     if file := config.getoption("resume"):
         config.pluginmanager.register(Resume(file, config))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -125,3 +128,14 @@ def pin(lab: Lab, kind: str, name: str, **changed: object) -> None:
 def container(lab: Lab, host: str) -> str:
     """Return the ID of the model server's container, or nothing if there is none."""
     return lab.bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNITS[host]}-server", root=True).stdout.strip()
+
+
+def check_two_applies(lab: Lab) -> None:
+    """Apply twice at the same time: one goes on, the other is refused with the name of the owner."""
+    change(lab, "env: {STANDIN_BEHAVIOUR: nonsense}")
+    with ThreadPoolExecutor() as pool:
+        outputs = [each.output for each in pool.map(lambda _: lab.apply(), range(2))]
+    refused = [output for output in outputs if "another apply holds a lease" in output]
+    assert len(refused) == 1, outputs
+    assert f"is being applied by {getpass.getuser()}@{os.uname().nodename}, pid " in " ".join(refused[0].split())
+    assert [output for output in outputs if "runs again" in output], outputs

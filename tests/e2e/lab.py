@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.callback import LESS_WORK
 from tests.e2e.bed.rootfs import PYTHON
 from tests.plan.fleets import COMMIT, checked, repositories
 
@@ -152,6 +153,7 @@ class Lab:
 
     def running(self, words: list[Path | str], *, folder: Path, **env: str) -> subprocess.Popen[str]:
         """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
+        env = LESS_WORK | env
         env |= {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",

@@ -58,7 +58,7 @@ class Pair(Lab):
 
     def settle(self, timeout: float = 400) -> None:
         """Wait until both hosts have ended their switch by themselves."""
-        wait_for(self.settled, "the group to settle", timeout=timeout, every=1)
+        wait_for(self.settled, "the group to settle", timeout=timeout, every=3)
 
     def lengths(self) -> set[int]:
         """Return what the ranks of the group that answers serve."""

@@ -1,28 +1,37 @@
-"""Generate, apply over SSH, change and reboot two booted hosts. Each test needs the ones before it."""
+"""Generate, apply over SSH, change, break and reboot two booted hosts. Each test needs the ones before it."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import signal
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from tests.e2e.bed.shell import wait_for
+from tests.e2e.faults import (
+    IMAGE,
+    NEW_VERSION,
+    SERVED,
+    UNITS,
+    change,
+    check_two_applies,
+    failing,
+    goes_back,
+    pin,
+    state,
+)
 from tests.e2e.lab import KEY, Lab
 from tests.e2e.polls import Polls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.e2e.bed import Bed
 
-SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
-UNITS = {"spark-01": "sparkiac-qwen36", "spark-02": "sparkiac-gemma4"}
 STATE = "/tmp/sparkiac-probe.json"  # noqa: S108 - inside the container
 """What the health check remembers."""
 
@@ -134,12 +143,9 @@ def test_check_names_just_what_would_change(lab: Lab) -> None:
 
 def test_sparkiac_apply_shows_a_change_and_restarts_only_what_changed(lab: Lab) -> None:
     before = {host: container(lab.bed, host) for host in UNITS}
-    recap = lab.sparkiac_apply("--check")
-    assert recap.code == 3, recap.output
-    assert "restart gemma4" in recap.output
-    assert {host: container(lab.bed, host) for host in UNITS} == before
     recap = lab.sparkiac_apply("--yes")
     assert recap.code == 0, recap.output
+    assert "restart gemma4" in recap.output
     assert container(lab.bed, "spark-01") == before["spark-01"]
     assert container(lab.bed, "spark-02") != before["spark-02"]
     _, gemma = lab.get("spark-02", "/standin")
@@ -147,20 +153,17 @@ def test_sparkiac_apply_shows_a_change_and_restarts_only_what_changed(lab: Lab) 
     assert KEY not in recap.output
 
 
-def test_a_killed_sparkiac_apply_locks_nobody_out(lab: Lab) -> None:
-    """It is killed while a host switches. Ansible ends with it, and the next one waits for the end of the switch."""
-    lab.edit("max_model_len: 32768", "max_model_len: 24576")
+def test_rollback_needs_no_registry(lab: Lab) -> None:
+    """It undoes the change before."""
+    lab.edit("\n    set: {max_model_len: 32768}", "")
     lab.generate()
-    before = container(lab.bed, "spark-02")
-    with lab.sparkiac_applying("--yes") as process:
-        wait_for(lambda: not active(lab.bed, "spark-02"), "the restart to begin", timeout=300)
-        process.kill()
-        process.communicate(timeout=60)
-    recap = lab.sparkiac_apply("--yes")
+    wanted = {host: yaml.safe_load((lab.tree / f"host_vars/{host}.yml").read_text())["sparkiac"] for host in UNITS}
+    assert state(lab)["spark-02"] != wanted["spark-02"]["generation"]
+    with lab.bed.without_registry():
+        recap = lab.apply("--limit", "spark-02", playbook="playbooks/rollback.yml")
     assert recap.code == 0, recap.output
-    assert "spark-02: the switch of an apply that has ended still runs" in recap.output
-    assert container(lab.bed, "spark-02") != before
-    assert "Nothing to do" in recap.output
+    assert state(lab) == {host: each["generation"] for host, each in wanted.items()}
+    assert lab.served("spark-02") == [SERVED["spark-02"]]
 
 
 def test_an_apply_asks_the_servers_although_nothing_differs(lab: Lab) -> None:
@@ -198,8 +201,9 @@ def set_last_answer(bed: Bed, host: str, seconds_ago: float) -> None:
 
 def wait_for_another(lab: Lab, host: str, before: str) -> None:
     """Wait until another container than before serves on a host."""
-    wait_for(lambda: container(lab.bed, host) not in {"", before}, f"a new container on {host}", timeout=1800)
-    wait_for(lambda: active(lab.bed, host), "the unit with it", timeout=600)
+    another = f"docker ps -q --no-trunc --filter name={UNITS[host]}-server | grep -qv {before}"
+    lab.bed.wait_until(host, another, timeout=1800)
+    lab.bed.wait_until(host, f"systemctl --quiet is-active {UNITS[host]}")
     assert lab.served(host) == [SERVED[host]]
 
 
@@ -224,23 +228,23 @@ def test_hosts_restart_one_after_the_other(lab: Lab) -> None:
     assert all(container(lab.bed, host) != before[host] for host in UNITS)
 
 
-def test_a_controller_that_dies_leaves_no_unit_stopped(lab: Lab) -> None:
-    """It is killed while the first host restarts: that host ends the restart itself, and the other still serves."""
+def test_a_killed_apply_leaves_no_unit_stopped_and_locks_nobody_out(lab: Lab) -> None:
+    """It is killed while the first host restarts, and Ansible ends with it: that host ends the restart itself.
+
+    The other still serves. The next apply waits for the end of the switch, and restarts the other.
+    """
     before = {host: container(lab.bed, host) for host in UNITS}
     restart_both(lab, 122)
-    with lab.applying() as process:
-        assert process.stdout
-        next(line for line in process.stdout if line.startswith("TASK [services : Switch to the generation]"))
-        wait_for(lambda: not active(lab.bed, "spark-01"), "the restart to begin", timeout=60)
-        os.killpg(process.pid, signal.SIGKILL)
-    for host in UNITS:
-        wait_for(lambda host=host: active(lab.bed, host), f"the unit of {host}", timeout=120)  # type: ignore[misc]
-        assert lab.served(host) == [SERVED[host]]
-    assert container(lab.bed, "spark-01") != before["spark-01"]
+    with lab.sparkiac_applying("--yes") as process:
+        lab.bed.wait_until("spark-01", f"! systemctl --quiet is-active {UNITS['spark-01']}")
+        process.kill()
+        process.communicate(timeout=60)
     assert container(lab.bed, "spark-02") == before["spark-02"]
-    recap = lab.apply()
+    recap = lab.sparkiac_apply("--yes")
     assert recap.code == 0, recap.output
-    assert container(lab.bed, "spark-02") != before["spark-02"]
+    assert "spark-01: the switch of an apply that has ended still runs" in recap.output
+    assert all(container(lab.bed, host) not in {"", before[host]} for host in UNITS)
+    assert all(lab.served(host) == [SERVED[host]] for host in UNITS)
     assert {host: lab.drift(host) for host in UNITS} == {host: [] for host in UNITS}
 
 
@@ -264,10 +268,57 @@ def test_a_failed_start_is_reported_in_ten_lines_and_stops_the_rollout(lab: Lab)
     assert {host: lab.drift(host) for host in UNITS} == {host: [] for host in UNITS}
 
 
+@pytest.fixture
+def changed(lab: Lab) -> Iterator[Lab]:
+    """Yield the lab; afterwards its inventory is as it was, and so are the hosts."""
+    with goes_back(lab):
+        yield lab
+
+
+def test_a_full_disk_while_staging(changed: Lab) -> None:
+    first = container(changed.bed, "spark-01")
+    place, kept = "/var/lib/sparkiac/generations", "/tmp/kept"  # noqa: S108  on the host
+    size = f"$(($(du -sk {place} | cut -f1) + 60))k"
+    small = f"cp -a {place} {kept}; mount -t tmpfs -o size={size} none {place}; cp -a {kept}/. {place}/"
+    change(changed, NEW_VERSION)
+    try:
+        changed.bed.ssh("spark-01", small, root=True)
+        failing(changed, "No space left on device")
+    finally:
+        changed.bed.ssh("spark-01", f"umount {place}; rm -rf {kept}", root=True)
+    assert container(changed.bed, "spark-01") == first
+
+
+def test_the_registry_is_dead(changed: Lab) -> None:
+    """An image is needed that no host has."""
+    running = {host: container(changed.bed, host) for host in UNITS}
+    pin(changed, "images", IMAGE, digest="sha256:" + "4" * 64)
+    with changed.bed.without_registry():
+        failing(changed, "connection refused")
+    assert {host: container(changed.bed, host) for host in UNITS} == running
+
+
+def test_a_host_that_cannot_be_reached(changed: Lab) -> None:
+    """No host is changed, and the message says how to leave it out."""
+    running = {host: container(changed.bed, host) for host in UNITS}
+    change(changed, NEW_VERSION)
+    with changed.bed.unplugged("spark-02"):
+        output = failing(changed, "Nothing was changed: spark-02 cannot be reached")
+        assert '--limit "all:!spark-02"' in " ".join(output.split())
+        recap = changed.sparkiac_apply("--yes")
+        assert recap.code == 6, recap.output
+        assert "spark-02" in recap.output
+    assert {host: container(changed.bed, host) for host in UNITS} == running
+
+
+def test_two_applies_at_once(changed: Lab) -> None:
+    check_two_applies(changed)
+
+
 def test_reboot_brings_the_service_back(lab: Lab) -> None:
     with Polls(lab.bed) as polls:
         lab.bed.reboot("spark-01")
-        wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=600)
+        lab.bed.wait_until("spark-01", f"systemctl --quiet is-active {UNITS['spark-01']}")
     assert lab.served("spark-01") == [SERVED["spark-01"]]
     print(f"reboot\n{polls.told()}")  # noqa: T201 - shown with -s
 

@@ -9,7 +9,7 @@ import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -36,6 +36,8 @@ FAULTS = ("switch program", "power", "power of both", "link", "link for long")
 SEEDS = 20
 NORMAL = (1, 3)
 """Seeds of the faults that run with the normal tests."""
+NEW = 5120
+"""What the other generation serves."""
 SLOW_STOP = "STANDIN_STOP_SECONDS: '11'"
 """A real headless rank took 11 s to stop."""
 
@@ -102,16 +104,6 @@ def test_a_part_of_the_group_is_refused(pair: Pair) -> None:
     assert recap.changed == {"spark-01": 0}, recap.output
 
 
-def test_both_hosts_switch_together(pair: Pair) -> None:
-    pair.want(16384)
-    with Watch(pair.bed, ranks) as watch:
-        recap = pair.apply()
-    assert recap.code == 0, recap.output
-    assert pair.lengths() == {16384}
-    assert watch.seen == {32768, 16384}
-    assert watch.mixed == []
-
-
 @pytest.mark.deep
 def test_a_bad_version_goes_back_on_both_hosts(pair: Pair) -> None:
     before, old = committed(pair), pair.lengths()
@@ -157,33 +149,45 @@ def test_a_fault_during_an_apply_never_mixes_generations(pair: Pair, fault: str,
     assert pair.lengths() == {new}
 
 
+class Switch(NamedTuple):
+    """Two generations that both hosts keep, by what they serve, and what was seen when an apply switched to the new."""
+
+    kept: dict[int, dict[str, str]]
+    watch: Watch[int]
+
+
 @pytest.fixture(scope="module")
-def both(pair: Pair) -> dict[int, dict[str, str]]:
-    """Return two generations that both hosts keep, by what they serve; the ranks of the second one stop slowly."""
+def switch(pair: Pair) -> Switch:
+    """Apply another generation, whose ranks stop slowly."""
     [former] = pair.lengths()
-    found = {former: committed(pair)}
-    pair.want(5120, SLOW_STOP)
-    recap = pair.apply()
+    kept = {former: committed(pair)}
+    pair.want(NEW, SLOW_STOP)
+    with Watch(pair.bed, ranks) as watch:
+        recap = pair.apply()
     assert recap.code == 0, recap.output
-    return found | {5120: committed(pair)}
+    return Switch(kept | {NEW: committed(pair)}, watch)
+
+
+def test_both_hosts_switch_together(pair: Pair, switch: Switch) -> None:
+    assert pair.lengths() == {NEW}
+    assert switch.watch.seen == set(switch.kept)
+    assert switch.watch.mixed == []
 
 
 @pytest.mark.parametrize(
     "seed", [pytest.param(seed, marks=() if seed in NORMAL else pytest.mark.deep) for seed in range(SEEDS)]
 )
-def test_a_fault_during_a_switch_never_mixes_generations(
-    pair: Pair, both: dict[int, dict[str, str]], seed: int
-) -> None:
+def test_a_fault_during_a_switch_never_mixes_generations(pair: Pair, switch: Switch, seed: int) -> None:
     """As above, with the switch programs alone: started as the playbooks start them, on both hosts at once."""
     chance = random.Random(seed)
     fault, victim = FAULTS[seed % len(FAULTS)], HOSTS[chance.randrange(2)]
     seconds = chance.random() * 12
     [old] = pair.lengths()
-    [new] = both.keys() - {old}
+    [new] = switch.kept.keys() - {old}
     began = time.monotonic()
     with Watch(pair.bed, ranks) as watch:
         for host in HOSTS:
-            start(pair, host, both[new][host], f"seed{seed}")
+            start(pair, host, switch.kept[new][host], f"seed{seed}")
         wait_for(lambda: switching(pair), "the switch", timeout=120)
         time.sleep(seconds)
         inject(pair.bed, fault, victim)
@@ -191,7 +195,7 @@ def test_a_fault_during_a_switch_never_mixes_generations(
     assert watch.looks > 0
     assert watch.mixed == []
     assert pair.lengths() in ({old}, {new})
-    assert committed(pair) == both[pair.lengths().pop()]
+    assert committed(pair) == switch.kept[pair.lengths().pop()]
     end = "switched" if pair.lengths() == {new} else "went back"
     said = f"{fault} of {victim} after {seconds:.1f} s: {end}, settled after {time.monotonic() - began:.0f} s"
     print(f"seed {seed}: {said}, {watch.looks} looks", flush=True)  # noqa: T201 - shown with -s

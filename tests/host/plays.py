@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.ansible_python import interpreter
+from tests.callback import LESS_WORK
 
 
 class Played(NamedTuple):
@@ -36,6 +37,7 @@ def started(
         "LC_ALL": "C.UTF-8",
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_PIPELINING": "1",  # as the generated ansible.cfg has it
+        **LESS_WORK,
     }
     here = ["-i", inventory, "-c", connection, "-e", f"ansible_python_interpreter={interpreter()}"]
     # Another version of Ansible: ANSIBLE_PLAYBOOK=/path/to/ansible-playbook pytest tests/host

@@ -113,19 +113,14 @@ def test_one_host_pulls_and_the_other_copies_and_a_second_run_changes_nothing(pa
         assert (code, changed) == (0, {"giver": 0, "taker": 0}), said
 
 
-def test_images_are_copied_before_the_host_has_the_manifests_of_its_models(pair: Pair) -> None:
-    model = {"model": "acme/tiny", "commit": "0" * 40, "layout": "hub", "manifest": "models/acme--tiny.json"}
-    code, _, said = pair.apply(stores=[{"path": str(pair.folder / "store"), "models": [model]}])
-    assert code == 0, said
-    assert pair.images("taker") == ["sha256:old", ID]
-    assert "pull" not in pair.log("taker")
-
-
-def test_an_image_that_only_a_build_makes_is_copied_too(pair: Pair) -> None:
+def test_images_of_builds_are_copied_too_and_before_the_host_has_the_manifests_of_its_models(pair: Pair) -> None:
     (pair.folder / "giver/images").write_text(f"{BUILT} engine:1\n")
-    code, _, said = pair.apply(images=(BUILT,))
+    model = {"model": "acme/tiny", "commit": "0" * 40, "layout": "hub", "manifest": "models/acme--tiny.json"}
+    stores = [{"path": str(pair.folder / "store"), "models": [model]}]
+    code, _, said = pair.apply(images=(IMAGE, BUILT), stores=stores)
     assert code == 0, said
-    assert pair.images("taker") == ["sha256:old", BUILT]
+    assert set(pair.images("taker")) == {"sha256:old", ID, BUILT}
+    assert "pull" not in pair.log("taker")
 
 
 def test_a_wrong_image_is_removed_and_ends_the_play(pair: Pair) -> None:

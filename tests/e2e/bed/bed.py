@@ -145,6 +145,11 @@ class Bed:
         target = f"{USER}@{self.hosts[host].address}"
         return self.run(["ssh", *self.ssh_options, target, command], check=check, timeout=timeout)
 
+    def wait_until(self, host: str, condition: str, *, timeout: float = 600) -> None:
+        """Return once a shell command succeeds on a host, which repeats it: a connection for each look costs more."""
+        loop = f"until {condition}; do sleep 0.1; done"
+        self.ssh(host, f"timeout {timeout} sh -c {shlex.quote(loop)}", root=True, timeout=timeout + 60)
+
     def run(
         self,
         argv: Sequence[str | Path],
@@ -298,8 +303,7 @@ class Bed:
     def _wait_until_ready(self, host: str) -> None:
         log = self.directory / "hosts" / host / "console.log"
         wait_for(lambda: bool(self._boot_id(host)), f"sshd on {host}; its log is {log}", timeout=600)
-        ready = "until docker info >/dev/null 2>&1; do sleep 0.1; done"
-        self.ssh(host, f"timeout 600 sh -c {shlex.quote(ready)}", root=True)
+        self.wait_until(host, "docker info >/dev/null 2>&1")
 
     def _boot_id(self, host: str) -> str:
         answer = self.ssh(host, "cat /proc/sys/kernel/random/boot_id", check=False)

@@ -1,0 +1,39 @@
+"""An Ansible callback that spares this machine work which no test looks at.
+
+Each run packs the modules that it uses, with what they import, for which it compiles about fifty files a module. They
+are kept for later runs. While Ansible waits for a host, it looks a thousand times a second whether a task has ended.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ansible import constants
+from ansible.executor import module_common
+from ansible.plugins.callback import CallbackBase
+from ansible.release import __version__
+
+KEPT = Path(__file__).parents[2] / ".pytest_cache/ansible" / f"modules-{__version__}-{sys.implementation.cache_tag}"
+DOCUMENTATION = """
+name: less_work
+type: aggregate
+short_description: spares this machine work
+description: see the module's text
+"""
+
+
+class CallbackModule(CallbackBase):
+    """Prepares a run."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "less_work"
+
+    def __init__(self) -> None:
+        """Use the kept modules, unless this Ansible does not lock what other runs may write at the same time."""
+        super().__init__()
+        constants.DEFAULT_INTERNAL_POLL_INTERVAL = 0.01
+        if hasattr(module_common, "_locking"):
+            KEPT.mkdir(parents=True, exist_ok=True)
+            Path(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache").symlink_to(KEPT)
