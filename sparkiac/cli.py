@@ -39,6 +39,7 @@ GROUPS: Final = {
     },
     "Look at hosts": {
         "status": "Show the state of hosts and servers, and what differs.",
+        "logs": "Show the logs of a host or deployment, merged by time.",
         "verify": "Check the API of each server step by step, with evidence.",
         "diagnose": "Find known problems in the logs of a server.",
         "memory": "Compare the plan with a vLLM startup log.",

@@ -42,7 +42,7 @@ _CHECK: Final = click.option("--check", "only_check", is_flag=True, help="Show w
 _BOTH: Final = "name hosts and deployments either as arguments or with -- --limit"
 
 
-class _Written(click.ParamType[str]):
+class WrittenText(click.ParamType[str]):
     """A text of a certain form."""
 
     def __init__(self, name: str, pattern: str, like: str) -> None:
@@ -76,10 +76,10 @@ class Verb(NamedTuple):
     """Whether it only lists what can be chosen if no option chooses it."""
 
 
-_GENERATION: Final = _Written(
+_GENERATION: Final = WrittenText(
     "GENERATION|previous", "previous|[0-9a-f]{16}(,[0-9a-f]{16})*", "previous or 4d513ffd09ab12cd"
 )
-_VERSION: Final = _Written("VERSION", r"[0-9]+([.][0-9]+)+", "580.142")
+_VERSION: Final = WrittenText("VERSION", r"[0-9]+([.][0-9]+)+", "580.142")
 VERBS: Final = {
     "turn": Verb(
         "Switch the hosts to another turn: to other models that share them.",
