@@ -45,8 +45,8 @@ def status(machine: LocalHost) -> dict[str, Any]:
     lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
     plan = plan_of(machine, state.committed)
     turns = {"turn": store.current_turn(plan, state.turn), "turns": plan["turns"]}
-    kept = store.kept(machine)
-    return {**switch_state.shown(state), **turns, "kept": kept, "lease": lease, "drained": drained}
+    kept = {"kept": store.kept(machine), "staged_s": store.staged_s(machine)}
+    return {**switch_state.shown(state), **turns, **kept, "lease": lease, "drained": drained}
 
 
 def plan_of(machine: LocalHost, name: str | None) -> dict[str, Any]:
