@@ -9,35 +9,58 @@ from typing import Final
 import click
 
 from sparkiac import __version__
+from sparkiac.commands import verbs
 from sparkiac.commands.inputs import CommandGroup
+from sparkiac.commands.verbs import VERBS
 
-COMMANDS: Final = {
-    "generate": "Render an inventory into reviewed files.",
-    "check": "Check an inventory and its lock.",
-    "plan": "Show what runs where and how much memory it needs.",
-    "diff": "Show what a change of an inventory does to the hosts.",
-    "memory": "Compare the plan with a vLLM startup log.",
-    "recipes": "List and search recipes, variants and fragments.",
-    "images": "List images: vLLM releases, drivers, limits.",
-    "rules": "List the rules and explain why they exist.",
-    "lock": "Pin image tags, model revisions and files.",
-    "schema": "Print the JSON Schema of the inventory.",
-    "import": "Draft an inventory from recipes, command lines and containers.",
-    "export": "Convert a deployment for another tool.",
-    "diagnose": "Find known problems in the logs of a server.",
-    "apply": "Show what changes on the hosts, ask, and apply it.",
-    "turn": "Switch the hosts to another turn: to other models that share them.",
-    "status": "Show the state of hosts and servers, and what differs.",
-    "verify": "Check the API of each server step by step, with evidence.",
-    "bench": "Measure model servers and compare the results.",
-    "fabric": "Find, check and measure the links between hosts.",
-    "init": "Create a repository for a fleet.",
-    "add": "Add a deployment to an inventory.",
-    "remove": "Remove a deployment from an inventory.",
-    "docs": "Show the documentation, offline.",
-    "secrets": "Generate and store the secrets that hosts need.",
+GROUPS: Final = {
+    "Write an inventory": {
+        "init": "Create a repository for a fleet.",
+        "add": "Add a deployment to an inventory.",
+        "remove": "Remove a deployment from an inventory.",
+        "import": "Draft an inventory from recipes, command lines and containers.",
+        "recipes": "List and search recipes, variants and fragments.",
+        "images": "List images: vLLM releases, drivers, limits.",
+        "secrets": "Generate and store the secrets that hosts need.",
+        "schema": "Print the JSON Schema of the inventory.",
+    },
+    "Check it and generate files": {
+        "lock": "Pin image tags, model revisions and files.",
+        "check": "Check an inventory and its lock.",
+        "rules": "List the rules and explain why they exist.",
+        "plan": "Show what runs where and how much memory it needs.",
+        "diff": "Show what a change of an inventory does to the hosts.",
+        "generate": "Render an inventory into reviewed files.",
+        "export": "Convert a deployment for another tool.",
+    },
+    "Change hosts": {
+        "apply": "Show what changes on the hosts, ask, and apply it.",
+        **{name: verb.summary for name, verb in VERBS.items()},
+    },
+    "Look at hosts": {
+        "status": "Show the state of hosts and servers, and what differs.",
+        "logs": "Show the logs of a host or deployment, merged by time.",
+        "verify": "Check the API of each server step by step, with evidence.",
+        "diagnose": "Find known problems in the logs of a server.",
+        "memory": "Compare the plan with a vLLM startup log.",
+        "bench": "Measure model servers and compare the results.",
+        "fabric": "Find, check and measure the links between hosts.",
+    },
+    "Learn": {"docs": "Show the documentation, offline."},
 }
-"""Command → its line in the help. It is kept here so that `--help` does not import the commands."""
+"""Heading of the help → command → its line. It is kept here so that `--help` does not import the commands."""
+COMMANDS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
+ELSEWHERE: Final = {
+    "run": "`sparkiac apply INVENTORY` starts what the inventory lists",
+    "stop": (
+        "`sparkiac drain INVENTORY NAME` takes no new requests; to stop a server, remove it from the inventory with "
+        "`sparkiac remove NAME --from INVENTORY`, generate and apply"
+    ),
+    "list": "`sparkiac status INVENTORY` lists what runs, `sparkiac recipes list` what can be added",
+    "validate": "`sparkiac check INVENTORY` checks an inventory",
+    "upgrade": "`sparkiac lock INVENTORY --upgrade` pins newer versions, then generate and apply",
+}
+"""Names of commands in other tools → which command does it here."""
 
 
 class _Lazy(CommandGroup):
@@ -47,14 +70,26 @@ class _Lazy(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in VERBS:
+            return verbs.command(cmd_name)
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
         command = getattr(importlib.import_module(f"sparkiac.commands.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names; for the name of another tool, say what to call."""
+        if args and args[0] in ELSEWHERE:
+            raise click.UsageError(f"there is no command {args[0]!r}; {ELSEWHERE[args[0]]}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

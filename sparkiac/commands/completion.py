@@ -49,6 +49,17 @@ def hosts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Compl
     return _starting(incomplete, (f"{before}{comma}{name}" for name in _names(ctx, "hosts")))
 
 
+def targets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a host, deployment or service of the inventory."""
+    sections = ("hosts", "deployments", "services")
+    return _starting(incomplete, (name for each in sections for name in _names(ctx, each)))
+
+
+def turns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a turn of the inventory."""
+    return _starting(incomplete, _names(ctx, "turns"))
+
+
 def bench_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the inventory and then its deployment, as `sparkiac bench` takes them."""
     if ctx.params.get("words"):

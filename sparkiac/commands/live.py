@@ -26,17 +26,19 @@ _OLD_S: Final = 10
 _PERIOD_S: Final = 10
 """Minimum seconds between two lines, if the output is not a terminal."""
 _PHASES: Final = {
+    "work": ("", "driver", "prune", "uninstall"),
     "check": ("pins", "tree", "begin", "status", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
     "switch": ("files", "place", "sysctl", SWITCHES),
+    "reboot": ("reboot",),
     "gate": ("models", "verify", "finish"),
 }
-"""Phase → the roles of the playbooks that belong to it."""
+"""Phase → the roles of the playbooks that belong to it; an empty name stands for the tasks of a play itself."""
 _PHASE_OF: Final = {role: phase for phase, roles in _PHASES.items() for role in roles}
 _WAITS: Final = "waits"
 _ORDER: Final = (_WAITS, *_PHASES)
 _DONE: Final = "done"
-_UNCHANGED: Final = "unchanged"
+UNCHANGED: Final = "unchanged"
 _UNKNOWN: Final = "unknown"
 _FAILED: Final = "FAILED"
 _UNREACHABLE: Final = "UNREACHABLE"
@@ -119,15 +121,15 @@ class ApplyProgress:
             self._live.stop()
 
     def finish(self, results: Results, *, done: bool) -> None:
-        """Set the final state of each host. After a failure, a host that did not switch is unchanged."""
+        """Set the final state of each host. One without a task, or without a switch before a failure, is unchanged."""
         for host, phase in list(self.phases.items()):
             ended = results.outcomes.get(host)
             if phase not in _ORDER:
                 self._set(host, f"{phase}, {ended}" if ended else phase)
             elif done:
-                self._set(host, _DONE)
+                self._set(host, UNCHANGED if phase == _WAITS else _DONE)
             else:
-                self._set(host, ended or (_UNKNOWN if host in results.switched else _UNCHANGED))
+                self._set(host, ended or (_UNKNOWN if host in results.switched else UNCHANGED))
 
     @property
     def seconds(self) -> float:
@@ -181,8 +183,8 @@ def _phase(event: Event) -> str | None:
 
 
 def _follows(phase: str, now: str) -> bool:
-    """Return whether a phase comes after another. The gate is that of a host that was switched."""
-    return now == "switch" if phase == "gate" else _ORDER.index(phase) > _ORDER.index(now)
+    """Return whether a phase comes after another. The gate is that of a host that was switched or rebooted."""
+    return now in {"switch", "reboot"} if phase == "gate" else _ORDER.index(phase) > _ORDER.index(now)
 
 
 def _style(phase: str) -> str:

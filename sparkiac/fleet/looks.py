@@ -1,13 +1,16 @@
-"""The answers of the hosts to look.yml: what an apply would change on each of them."""
+"""The answers of the hosts: to look.yml, what an apply would change on each; to generations.yml, what they keep."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pydantic import Field
+
 from sparkiac.fleet.fabric.checks import groups as groups_of
 from sparkiac.host.switch.effects import Effect
 from sparkiac.report.characters import escaped
+from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,6 +102,47 @@ class FleetLook(NamedTuple):
     def faulty(self) -> tuple[HostLook, ...]:
         """The hosts with a server that does not work."""
         return tuple(look for look in self.hosts if look.faults)
+
+
+class SwitchState(ReportedFacts):
+    """What `switch status` prints on a host."""
+
+    current: Text | None
+    previous: Text | None
+    committed: Text | None
+    kept: tuple[Text, ...]
+    staged_s: dict[Text, Number] = Field(default_factory=dict)
+    """Generation → when it came to the host, in seconds since 1970; older programs do not say it."""
+
+
+class KeptGeneration(NamedTuple):
+    """A generation that a host keeps and can switch to."""
+
+    host: str
+    name: str
+    state: str
+    """`runs`, `runs, not committed`, `committed`, `previous`, or empty."""
+    staged_s: int | None
+
+
+def kept(states: Mapping[str, str]) -> tuple[KeptGeneration, ...]:
+    """Return the generations of all hosts (host → JSON), those of a host from the newest on. Raises ProgramError."""
+    return tuple(each for host in sorted(states) for each in _kept(host, states[host]))
+
+
+def _kept(host: str, text: str) -> list[KeptGeneration]:
+    try:
+        state = SwitchState.of_output(text)
+    except ValueError as error:
+        raise ProgramError(f"{host}: {error}") from None
+    found = [KeptGeneration(host, name, _role(state, name), state.staged_s.get(name)) for name in state.kept]
+    return sorted(found, key=lambda each: each.staged_s or 0, reverse=True)
+
+
+def _role(state: SwitchState, name: str) -> str:
+    if name == state.current:
+        return "runs" if name == state.committed else "runs, not committed"
+    return {state.committed: "committed", state.previous: "previous"}.get(name, "")
 
 
 def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:

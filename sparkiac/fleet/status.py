@@ -109,7 +109,7 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
         yield Problem(UNHEALTHY, None, "no NVIDIA driver is loaded", "check `nvidia-smi` and `dmesg` on the host")
     if host.values.driver and machine.driver and not f"{machine.driver}.".startswith(f"{host.values.driver}."):
         text = f"driver {machine.driver} is loaded, the inventory has {host.values.driver}"
-        yield Problem(DRIFT, None, text, "install the other driver with playbooks/driver.yml, or change the inventory")
+        yield Problem(DRIFT, None, text, "install the other driver with sparkiac driver, or change the inventory")
     if machine.unpinnable and (known := host.preflight.unpinnable):
         hint = f"{known.code}: {known.hint}"
         yield Problem(UNHEALTHY if known.rdma_units else "warning", None, machine.unpinnable, hint)

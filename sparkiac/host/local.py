@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from typing import Any, NamedTuple
 from . import durable
 from .contract import validated
 
+REDACTED = "(redacted)"
+SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://)[^/\s@]+(?=@)")
+WIDTH = 200
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
@@ -96,6 +101,20 @@ def secret_values(directory: Path) -> list[str]:
     paths = sorted(directory.iterdir()) if directory.is_dir() else []
     values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
     return sorted(values - {""}, key=len, reverse=True)
+
+
+def redacted(text: str, secrets: list[str]) -> str:
+    """Return the text without the secrets of this host and without what looks like a token."""
+    for secret in secrets:
+        text = text.replace(secret, REDACTED)
+    return SECRET.sub(REDACTED, text)
+
+
+def clean(line: str, width: int = WIDTH) -> str:
+    """Remove colours, escape other control characters, and cut a long line."""
+    plain = COLOUR.sub("", line).rstrip()
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
+    return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 
 def say(text: str) -> None:

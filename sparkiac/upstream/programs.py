@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, Self
 
@@ -20,6 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.report.assets import directory
 from sparkiac.report.characters import escaped, escaped_line
+from sparkiac.upstream import parallel
 
 FAILED: Final = 255
 """Exit code of ssh if there is no connection."""
@@ -31,6 +34,7 @@ Completed = subprocess.CompletedProcess[str]
 """Result of `run`."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _LONGEST: Final = 300
+_LONGEST_LINE: Final = 1 << 15
 Number = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 """A count, a size or a speed."""
 
@@ -43,11 +47,61 @@ def run(
     Output that is not UTF-8 is replaced. Raises FileNotFoundError if this machine has no such command, and
     TimedOut.
     """
-    ports = ("-p", str(port)) if port else ()
-    command = (*_SSH, *ports, "--", target, shlex.join(words)) if target else tuple(words)
     return subprocess.run(  # noqa: S603  no shell here, and the target is a word of its own, behind `--`
-        command, input=program, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+        _command(target, words, port),
+        input=program,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
     )
+
+
+def _command(target: str | None, words: Sequence[str], port: int | None) -> tuple[str, ...]:
+    ports = ("-p", str(port)) if port else ()
+    return (*_SSH, *ports, "--", target, shlex.join(words)) if target else tuple(words)
+
+
+class RunningProgram:
+    """A program at `target` ([USER@]ADDRESS) whose output is read while it runs; its input stays open."""
+
+    def __init__(self, target: str, words: Sequence[str], *, program: str, port: int | None) -> None:
+        """Start it, with processes of its own that end with it. Raises FileNotFoundError."""
+        self._program = program
+        self._process = subprocess.Popen(  # noqa: S603  as in `run`
+            _command(target, words, port), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        self._errors = parallel.start(self._last_error)
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines until it ends; a line that is too long arrives in pieces. Raises ProgramError if it fails."""
+        assert self._process.stdin is not None  # noqa: S101  both are pipes
+        assert self._process.stdout is not None  # noqa: S101
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(self._program.encode())
+            self._process.stdin.flush()
+        while line := self._process.stdout.readline(_LONGEST_LINE):
+            yield line.decode(errors="replace")
+        if code := self._process.wait():
+            raise ProgramError(last_line(self._errors.result(), f"ssh ended with {code}"))
+
+    def _last_error(self) -> str:
+        assert self._process.stderr is not None  # noqa: S101  it is a pipe
+        end = b""
+        while block := os.read(self._process.stderr.fileno(), _LONGEST_LINE):
+            end = (end + block)[-_LONGEST_LINE:]
+        return end.decode(errors="replace")
+
+    def end(self) -> None:
+        """End it and the processes that it has started."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
 
 
 def last_line(output: str, default: str) -> str:

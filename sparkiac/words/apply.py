@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sparkiac.fleet.looks import FleetLook, HostLook, Lease
+from sparkiac.fleet.looks import FleetLook, HostLook, KeptGeneration, Lease
 from sparkiac.host.switch.effects import Effect
-from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, line, names, plain, styled, table
+from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, grid, line, names, plain, styled, table
 
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
@@ -69,6 +70,28 @@ def data(look: FleetLook) -> Data:
         "batches": look.batches,
         "retired": look.retired,
     }
+
+
+def deeds(said: Mapping[str, Sequence[str]]) -> Blocks:
+    """Return what is done on hosts; hosts on which it is the same are named together."""
+    same: dict[tuple[str, ...], list[str]] = {}
+    for host, lines in sorted(said.items()):
+        same.setdefault(tuple(lines), []).append(host)
+    for lines, hosts in same.items():
+        yield styled(", ".join(hosts), "bold")
+        yield grid((each,) for each in lines)
+
+
+def generations(kept: Sequence[KeptGeneration]) -> Blocks:
+    """Return the generations that hosts keep, and how to switch to one."""
+    heads = ("host", "generation", "state", "staged")
+    yield table(heads, ((each.host, each.name, each.state, _moment(each.staged_s)) for each in kept), whole=heads)
+    yield ""
+    yield "Go back with --to previous, or with --to GENERATION; for several hosts, one of each, separated by commas."
+
+
+def _moment(seconds: int | None) -> str:
+    return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _row(host: HostLook, room: int) -> Row:

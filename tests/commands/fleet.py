@@ -25,6 +25,8 @@ LOCAL: Final = ("--connection=local", "-e", f"ansible_python_interpreter={interp
 TASK: Final = (
     "- name: Do it\n  ansible.builtin.command: {argv: [sh, -c, '. $STUB/$0.sh', \"{{ inventory_hostname }}.%s\"]}\n"
 )
+SHOW: Final = "tasks: [{ansible.builtin.debug: {msg: would do it}, changed_when: true, when: ansible_check_mode}]"
+"""What a playbook says in check mode, in which `command` does not run."""
 FILES: Final = {
     "look.yml": "- {hosts: all, gather_facts: false, roles: [look]}\n",
     "deploy.yml": "- {hosts: all, gather_facts: false, roles: [preflight, stage]}\n",
@@ -32,7 +34,9 @@ FILES: Final = {
         '- {hosts: "{{ change_hosts }}", serial: "{{ change_serial }}", gather_facts: false, '
         "any_errors_fatal: true, roles: [services]}\n"
     ),
-    "turn.yml": ("- {hosts: all, gather_facts: false, any_errors_fatal: true, roles: [status, services]}\n"),
+    "turn.yml": (f"- {{hosts: all, gather_facts: false, any_errors_fatal: true, roles: [status, services], {SHOW}}}\n"),
+    "restart.yml": f"- {{hosts: all, gather_facts: false, roles: [services], {SHOW}}}\n",
+    "stage.yml": "- {hosts: all, gather_facts: false, roles: [preflight, stage]}\n",
     "verify.yml": "- {hosts: all, gather_facts: false, roles: [verify]}\n",
     **{
         f"roles/{role}/tasks/main.yml": TASK % role

@@ -182,8 +182,8 @@ def test_exit_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None
     [
         ([], "a confirmation needs a terminal: add --yes"),
         (["--format", "json"], "--format json cannot ask for confirmation: add --yes or --check"),
-        (["--yes", "--", "--step"], "apply cannot use --step: run ansible-playbook with it"),
-        (["--yes", "--", "--list-ta"], "apply cannot use --list-tags"),
+        (["--yes", "--", "--step"], "sparkiac cannot use --step: run ansible-playbook with it"),
+        (["--yes", "--", "--list-ta"], "sparkiac cannot use --list-tags"),
         (
             ["--yes", "--", "-e", "a={b:", "hunter2}"],
             "word 3 after -- is not an option of ansible-playbook; put a value",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,6 +14,9 @@ from sparkiac.commands.apply.results import Results
 from sparkiac.commands.inputs import Exit
 from sparkiac.commands.live import ApplyProgress
 from sparkiac.fleet import looks
+from sparkiac.host.local import LocalHost
+from sparkiac.host.switch import store
+from sparkiac.upstream.programs import ProgramError
 from sparkiac.words import apply as words
 from sparkiac.words.page import duration
 from tests.commands.fleet import RESTART, SAME
@@ -209,6 +213,24 @@ def test_a_host_that_was_switched_and_went_back_with_the_others() -> None:
         said = json.dumps({"outcome": "committed", "generation": generation})
         results.on_event(event("ok", "a", "services", rc=0, stdout=said))
     assert results.outcomes == {"a": "went back"}
+
+
+def test_a_host_lists_its_generations_from_the_newest_on(tmp_path: Path) -> None:
+    """The times are those that the program of the host finds."""
+    for number, name in enumerate(("c" * 16, "a" * 16, "b" * 16)):
+        file = tmp_path / store.GENERATIONS.lstrip("/") / name / "files.json"
+        file.parent.mkdir(parents=True)
+        file.touch()
+        os.utime(file, (number, number))
+    host = LocalHost(tmp_path)
+    state = {"current": "a" * 16, "previous": "c" * 16, "committed": "b" * 16}
+    state |= {"kept": store.kept(host), "staged_s": store.staged_s(host)}
+    found = looks.kept({"spark-01": json.dumps(state)})
+    assert [(each.name[0], each.state, each.staged_s) for each in found] == [
+        *(("b", "committed", 2), ("a", "runs, not committed", 1), ("c", "previous", 0))
+    ]
+    with pytest.raises(ProgramError, match="spark-01: unexpected output"):
+        looks.kept({"spark-01": "[]"})
 
 
 def test_former_hosts_are_work_to_do() -> None:

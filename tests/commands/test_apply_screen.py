@@ -100,6 +100,29 @@ def test_no_is_an_answer(root: Path, tmp_path: Path) -> None:
     assert list(root.rglob("ansible.log")) == []
 
 
+def test_a_verb_asks_after_its_list(root: Path, tmp_path: Path) -> None:
+    fleet.answers(root, "spark-01", "services", "touch $STUB/restarted")
+    words = ("restart", "lab.yaml", "chat", "--", *LOCAL)
+    code, said = on_terminal(root, tmp_path, [("[y/N]", "n\n")], *words)
+    assert code == Exit.INTERRUPTED
+    shown = [line.rstrip() for line in plain(said).splitlines()]
+    assert shown[-4:] == ["spark-01", "  would do it", "Restart chat on spark-01? [y/N]: n", "Nothing was changed."]
+    assert not (root / "restarted").exists()
+    code, said = on_terminal(root, tmp_path, [("[y/N]", "y\n")], *words)
+    assert code == 0, said
+    assert re.search(r"\nRestarted chat on 1 host in \d+ s\.\n$", plain(said))
+    assert (root / "restarted").exists()
+
+
+def test_a_verb_that_is_interrupted_says_what_may_go_on(root: Path, tmp_path: Path) -> None:
+    fleet.answers(root, "spark-01", "services", "exec sleep 60")
+    dialog = [("spark-01  switch", "\x03")]
+    code, said = on_terminal(root, tmp_path, dialog, "restart", "lab.yaml", "chat", "--yes", "--", *LOCAL)
+    assert code == Exit.INTERRUPTED, said
+    assert "Interrupted. What has begun on a host may go on there" in plain(said)
+    assert "Traceback" not in said
+
+
 def test_ansible_prompts_for_passwords_on_the_terminal(root: Path, tmp_path: Path) -> None:
     """Once for each of its two runs; what is typed is shown nowhere."""
     prompt = ("BECOME password:", f"{WORD}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.cli import COMMANDS
+from sparkiac.cli import COMMANDS, ELSEWHERE
+from sparkiac.commands.verbs import VERBS
 from sparkiac.write.staging import TargetPaths
 from tests.commands.looks import everything
 from tests.plan.fleets import LOCK, deployment, service
@@ -280,8 +282,17 @@ def test_the_list_of_commands_is_the_folders(cli: Cli) -> None:
     folder = Path(pipeline.__file__).parent / "commands"
     packages = {path.parent.name for path in folder.glob("*/__init__.py")}
     modules = {path.stem for path in folder.glob("*.py")} - SHARED - {"__init__"}
-    assert set(COMMANDS) == {name.rstrip("_") for name in packages | modules}
+    assert set(COMMANDS) == {name.rstrip("_") for name in packages | modules} | set(VERBS)
     assert all(f"  {command} " in cli("--help").out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_the_name_of_another_tool_leads_to_the_command(cli: Cli, name: str) -> None:
+    outcome = cli(name, "lab.yaml")
+    assert outcome.code == 2
+    called = re.findall(r"`sparkiac (\w+)", outcome.err.partition("there is no command")[2])
+    assert called
+    assert set(called) <= set(COMMANDS)
 
 
 def test_a_lock_beside_the_inventory_is_read_and_no_other(cli: Cli, folder: Path) -> None:

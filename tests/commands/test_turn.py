@@ -40,7 +40,7 @@ def root(folder: Path, hosts: Path, cli: Cli) -> Path:
 def test_it_switches_and_reports(cli: Cli) -> None:
     outcome = cli("turn", "lab.yaml", "night", "--yes", "--", *LOCAL)
     assert outcome.code == 0, outcome.text
-    assert outcome.out.startswith("Switched 2 hosts to the turn night in ")
+    assert "\nSwitched 2 hosts to the turn night in " in outcome.out
     assert [line.split()[-2:] for line in outcome.err.splitlines() if "done" in line] == [
         ["spark-01", "done"],
         ["spark-02", "done"],
@@ -61,7 +61,7 @@ def test_a_turn_that_fails_is_a_finding_with_its_reason(root: Path, cli: Cli) ->
     ("words", "message"),
     [
         (["noon", "--yes"], "unknown turn 'noon'; "),
-        (["night"], "a confirmation needs a terminal: add --yes; -- --check only shows"),
+        (["night"], "a confirmation needs a terminal: add --yes; --check only shows"),
         (["night", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )

@@ -14,6 +14,7 @@ import yaml
 
 from sparkiac import pipeline
 from sparkiac.cli import cli
+from sparkiac.commands.apply import AnsibleCommand
 from sparkiac.model.inventory import Inventory
 from tests.conftest import ROOT
 from tests.docs.blocks import PAGES, Block, blocks, calls, commands
@@ -60,6 +61,8 @@ def test_every_command_line_has_a_command_and_options_that_exist(block: Block, l
             )  # `bench` may omit it
             assert found is not None, f"{block}: {line}"
             command, words = found, words[given is not None :]
+        if isinstance(command, AnsibleCommand) and "--" in words:
+            words = words[: words.index("--")]  # the rest is for Ansible
         context = click.Context(command, info_name=command.name, **cli.context_settings)
         options, left, _ = command.make_parser(context).parse_args(list(words))
         assert isinstance(command, click.Group) or left == [], f"{block}: {line}"

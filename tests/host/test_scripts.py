@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from sparkiac.fleet import machine, verify
+from sparkiac.fleet.diagnosis import journal
 from sparkiac.host import PROGRAMS
 from sparkiac.render.kubernetes import volumes
 from tests import pythons
@@ -111,9 +112,13 @@ def test_only_what_a_host_runs_is_installed(scripts: Path) -> None:
 
 
 WALL_CLOCK = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime", "now", "utcnow", "st_mtime", "st_ctime"}
-NAMED = {"switch/start.py": {"gmtime", "strftime"}, "switch/history.py": {"time"}}
+NAMED = {
+    "switch/start.py": {"gmtime", "strftime"},
+    "switch/history.py": {"time"},
+    "switch/store.py": {"st_mtime"},
+}
 """The timers of a group's hosts start a turn in the same minute, which names their run; nothing waits for it. The time
-in the history is only shown: the order of its entries decides."""
+in the history and when a generation was staged are only shown: the order of the entries decides."""
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("switch/")] + ["local.py", "state.py"])
@@ -169,6 +174,7 @@ def test_the_package_sends_what_its_programs_import() -> None:
     assert imported("probe/program.py") == {name for name in MODULES if volumes.OF_PROBE.fullmatch(f"host/{name}")}
     assert imported("sent/ports.py") == set(machine.PORTS)
     assert imported("sent/facts.py") == set(machine.FACTS)
+    assert imported("sent/logs.py") == set(journal.SENT)
 
 
 def test_a_bundle_leaves_no_bytecode_of_what_it_imports_from_the_host(tmp_path: Path) -> None:

@@ -10,25 +10,30 @@ import click
 
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, reject
 
-_ASK: Final = "a confirmation needs a terminal: add --yes; {} only shows what would change"
-_JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
+_ASK: Final = "a confirmation needs a terminal: add --yes; --check only shows what would change"
+_JSON: Final = "--format json cannot ask for confirmation: add --yes or --check"
 
 
 class AnsibleCommand(click.Command):
-    """A command whose error about an unknown option says where options of ansible-playbook belong."""
+    """A command with options of ansible-playbook after --; its parameter `ansible` gets them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command line."""
+        """Parse the words before --. The error about an unknown option says where those of ansible-playbook belong."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.params["ansible"] = tuple(args[end + 1 :])
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
             message = f"{error.message} Options of ansible-playbook go after --, for example: `-- --limit spark-01`."
             raise click.NoSuchOption(error.option_name, message, error.possibilities, ctx) from None
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the parts of the line that shows how to call the command."""
+        return [*super().collect_usage_pieces(ctx), "[-- ANSIBLE OPTIONS]"]
+
 
 @click.command(cls=AnsibleCommand)
 @INVENTORY
-@click.argument("ansible", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE OPTIONS]")
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
 @click.option("--yes", is_flag=True, help="Apply without a question.")
 @click.option("--check", "only_check", is_flag=True, help="Show what would change; change nothing.")
@@ -75,9 +80,9 @@ def apply(  # noqa: PLR0913  one parameter for each option
     return in_session(fleet, given, output_format, work)
 
 
-def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:
-    """Raise a usage error if a confirmation is needed but impossible; `check` is an option that needs none."""
+def require_answer(output_format: str, *, asks: bool) -> None:
+    """Raise a usage error if a confirmation is needed but impossible."""
     if asks and output_format == "json":
-        reject(_JSON.format(check))
+        reject(_JSON)
     if asks and not os.isatty(0):
-        reject(_ASK.format(check))
+        reject(_ASK)

@@ -95,11 +95,11 @@ class AnsibleOptions(NamedTuple):
 
 
 def parse(words: Sequence[str]) -> AnsibleOptions:
-    """Read the options after `--`. Raises click.UsageError for those that `apply` cannot pass on."""
+    """Read the options after `--`. Raises click.UsageError for those that cannot be passed on."""
     found = tuple(_options(list(words)))
     for option in found:
         if option.name in _REFUSED:
-            reject(f"apply cannot use {option.name}: run ansible-playbook with it in the generated directory")
+            reject(f"sparkiac cannot use {option.name}: run ansible-playbook with it in the generated directory")
     return AnsibleOptions(tuple(words), found)
 
 
@@ -118,7 +118,7 @@ def _options(words: list[str]) -> Iterator[AnsibleOption]:
         else:
             reject(
                 f"word {count - len(words)} after -- is not an option of ansible-playbook; put a value with spaces in "
-                "quotes, and name no playbook: apply runs the generated site.yml"
+                "quotes, and name no playbook"
             )
 
 

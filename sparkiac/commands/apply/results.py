@@ -17,6 +17,7 @@ _INTERRUPTED: Final = frozenset({99, 130, -2})
 _HELD: Final = 5
 """Exit code of `switch lease` if another apply holds the lease."""
 _LEASE: Final = "lease"
+_STATUS: Final = "status"
 SWITCHES: Final = "services"
 """The role that starts the switch of a host."""
 _OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
@@ -53,6 +54,12 @@ class Results:
         """Host → result of its switch in words."""
         self.switched: set[str] = set()
         """Hosts whose switch was started."""
+        self.changed: set[str] = set()
+        """Hosts with a task that changed something, or would in check mode."""
+        self.said: dict[str, list[str]] = {}
+        """Host → what was done there, or in check mode what would be done."""
+        self.states: dict[str, str] = {}
+        """Host → what its program `switch status` printed."""
 
     def on_event(self, event: Event) -> None:
         """Record failures and the results of switches."""
@@ -65,12 +72,22 @@ class Results:
             self.failed.setdefault(host, self._text(event, _LONGEST))
         elif "rc" in event:  # a command ran there
             self.unreachable.pop(host, None)
+        self._collect(host, event)
         if role == _LEASE and "rc" in event:
             self._leases[host] = event["rc"]
         if role == SWITCHES and "rc" in event:
             self.switched.add(host)
         if role == SWITCHES and (found := _switch(event.get("stdout"))):
             self._note(host, found)
+
+    def _collect(self, host: str, event: Event) -> None:
+        """Record what was done on a host, and what its programs say of it."""
+        if event.get("changed"):
+            self.changed.add(host)
+        if "said" in event:
+            self.said.setdefault(host, []).extend(self._shown(line, _LONGEST) for line in event["said"])
+        if event.get("role") == _STATUS and "stdout" in event:
+            self.states[host] = event["stdout"]
 
     def code(self, returned: int) -> Exit:
         """Return the exit code of `sparkiac apply` for an exit code of Ansible."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from sparkiac.commands.apply.options import AnsibleOptions
 from sparkiac.commands.apply.results import Results
 from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.inputs import Exit, print_json
-from sparkiac.commands.live import ApplyProgress
+from sparkiac.commands.live import UNCHANGED, ApplyProgress
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
 from sparkiac.report.characters import escaped_line
@@ -23,7 +23,7 @@ from sparkiac.upstream import git, playbook
 from sparkiac.upstream.playbook import Event
 from sparkiac.upstream.programs import ProgramError
 from sparkiac.words import apply as words
-from sparkiac.words.page import counted, duration, names, styled
+from sparkiac.words.page import counted, duration, names, plain, styled
 
 _LOOK: Final = "playbooks/look.yml"
 _WAITING: Final = "{}: the switch of an apply that has ended still runs; waiting for its end …"
@@ -40,7 +40,9 @@ The same command shows the state of each host and applies the rest."""
 _NEWER: Final = "{} runs {:.12} ({}), which is newer than the tree here"
 _ASK_OLDER: Final = "Go back to the older tree?"
 _REFUSED_OLDER: Final = "Nothing was changed. To go back to the older tree, add --older."
-_TURN: Final = "playbooks/turn.yml"
+_GENERATIONS: Final = "playbooks/generations.yml"
+_STOPPED: Final = "\nInterrupted. What has begun on a host may go on there: sparkiac status shows its state."
+_NO_WORK: Final = "Nothing to do."
 _NAMED: Final = 4
 """More hosts are counted in the question, not named."""
 
@@ -54,6 +56,25 @@ class Applied(NamedTuple):
     seconds: float
     outcomes: dict[str, str]
     """Host → its final state in words."""
+    said: Mapping[str, Sequence[str]] = {}
+    """Host → what was done there."""
+
+    @property
+    def done(self) -> int:
+        """Return the number of hosts on which something was done."""
+        return sum(each != UNCHANGED for each in self.outcomes.values())
+
+
+class PlaybookCall(NamedTuple):
+    """One call of a playbook that is a command of its own."""
+
+    path: str
+    hosts: Sequence[str]
+    """Hosts that may take part."""
+    question: str
+    """What is asked after the list of what would be done; empty if nothing is shown and asked."""
+    done: str
+    """What is said at the end; both have a place for the hosts."""
 
 
 def look_at(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
@@ -100,7 +121,7 @@ def change(
             raise KeyboardInterrupt
         progress.finish(results, done=code is Exit.OK)
     reasons = () if code is Exit.OK else tuple(results.reasons(log))
-    return Applied(code, reasons, progress.seconds, progress.phases)
+    return Applied(code, reasons, progress.seconds, progress.phases, results.said)
 
 
 class ApplySession:
@@ -116,14 +137,18 @@ class ApplySession:
         """Run all steps of an apply and return the exit code; `older`: a host may run a newer commit."""
         return self._ended(self._run(asks=asks, only_check=only_check, older=older))
 
-    def turn(self, name: str, *, asks: bool) -> Exit:
-        """Switch the hosts that take turns to this one, and return the exit code."""
-        hosts = [host.name for host in self._fleet.plan.hosts if host.turns]
-        if asks:
-            self._confirm(f"Switch {_named(hosts)} to the turn {name}?")
-        words = (*self._options.words, "-e", f"turn={name}")
-        done = f"Switched {{}} to the turn {name}"
-        return self._ended(self._change(hosts, self._options._replace(words=words), _TURN, done))
+    def call(self, wanted: PlaybookCall, *, asks: bool, only_check: bool) -> Exit:
+        """Show what a playbook would do, ask, run it, and return the exit code."""
+        return self._ended(self._call(wanted, asks=asks, only_check=only_check))
+
+    def generations(self) -> Exit:
+        """Show which generations the hosts keep, and return the exit code."""
+        results, ended = self._read(_GENERATIONS, self._options.words)
+        kept = looks.kept(results.states)
+        self._data["hosts"] = plain(kept)
+        if self._text and kept:
+            terminal.show(words.generations(kept))
+        return self._ended(self._report(ended))
 
     def _ended(self, code: Exit) -> Exit:
         """Print the remaining output, and return the exit code."""
@@ -161,7 +186,7 @@ class ApplySession:
         questions = [*([_ASK_OLDER] if newer and not older else []), f"Apply to {_named(hosts)}?"]
         for question in questions if asks else ():
             self._confirm(question)
-        return self._change(hosts, self._options, _SITE, "Applied to {}")
+        return self._change(hosts, _SITE, "Applied to {}")
 
     def _newer(self, look: FleetLook) -> bool:
         """Name the hosts that run a commit that contains the one of the generated directory."""
@@ -191,11 +216,40 @@ class ApplySession:
                 return code
         return None
 
-    def _change(self, hosts: list[str], options: AnsibleOptions, path: str, done: str) -> Exit:
+    def _call(self, wanted: PlaybookCall, *, asks: bool, only_check: bool) -> Exit:
+        hosts = wanted.hosts
+        if wanted.question or only_check:
+            results, ended = self._read(wanted.path, (*self._options.words, "--check"))
+            if ended.code:
+                self._report(ended)
+                self._echo(_UNCHANGED)
+                return ended.code
+            self._data["would"] = results.said
+            if self._text:
+                terminal.show(words.deeds(results.said))
+            hosts = [host for host in hosts if host in results.changed]
+            if not hosts:
+                self._echo(_NO_WORK)
+        if only_check or not hosts:
+            return Exit.OK
+        if asks:
+            self._confirm(wanted.question.format(_named(hosts)))
+        return self._change(hosts, wanted.path, wanted.done)
+
+    def _read(self, path: str, options: tuple[str, ...]) -> tuple[Results, Applied]:
+        """Run a playbook so that it changes nothing, and return what it says."""
+        results = Results(self._options.hidden)
+        run = playbook.PlaybookRun(self._fleet.path, path, options, self._log)
+        code = results.code(playbook.run(run, results.on_event, lambda: None))
+        if code is Exit.INTERRUPTED:
+            raise KeyboardInterrupt
+        return results, Applied(code, () if code is Exit.OK else tuple(results.reasons(self._log)), 0, {})
+
+    def _change(self, hosts: Sequence[str], path: str, done: str) -> Exit:
         try:
-            return self._report(change(self._fleet, options, self._log, hosts, path), done)
+            return self._report(change(self._fleet, self._options, self._log, hosts, path), done)
         except KeyboardInterrupt:
-            self._echo(_INTERRUPTED)
+            self._echo(_INTERRUPTED if path == _SITE else _STOPPED)
             return Exit.INTERRUPTED
 
     def _report(self, applied: Applied, done: str = "") -> Exit:
@@ -204,8 +258,10 @@ class ApplySession:
         self._data["reasons"] = applied.reasons
         for reason in applied.reasons if self._text else ():
             terminal.show(["", styled(reason, "red")])
-        if applied.code is Exit.OK:
-            text = ("Checked {}" if self._options.check else done).format(counted(len(applied.outcomes), "host"))
+        if self._text and applied.said:
+            terminal.show(words.deeds(applied.said))
+        if applied.code is Exit.OK and applied.outcomes:
+            text = ("Checked {}" if self._options.check else done).format(counted(applied.done, "host"))
             self._echo(f"{text} in {duration(applied.seconds)}.")
         return applied.code
 
@@ -214,7 +270,7 @@ class ApplySession:
             click.echo(text)
 
 
-def _named(hosts: list[str]) -> str:
+def _named(hosts: Sequence[str]) -> str:
     """Return the names of a few hosts, or the number of many."""
     return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 

@@ -44,8 +44,8 @@ def status(machine: LocalHost) -> dict[str, Any]:
     lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
     plan = store.readable(machine, state.committed).plan
     turns = {"turn": store.current_turn(plan, state.turn), "turns": plan["turns"]}
-    kept = store.kept(machine)
-    return {**switch_state.shown(state), **turns, "kept": kept, "lease": lease, "drained": drained}
+    kept = {"kept": store.kept(machine), "staged_s": store.staged_s(machine)}
+    return {**switch_state.shown(state), **turns, **kept, "lease": lease, "drained": drained}
 
 
 def drift(machine: LocalHost) -> dict[str, Any]:

@@ -16,7 +16,6 @@ GATE_WAIT_S = 60
 QUEUE_WAIT_S = 30
 """How long the gate waits until no request waits in the engine; while one waits, it requests no answer."""
 ENGINE_LINES = 6
-WIDTH = 200
 ACCESS = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]* HTTP/[\d.]+"')
 ERROR = re.compile(
     r"error|exception|traceback|fatal|critical|fail|killed|refused|denied|cannot|out of memory|no such", re.IGNORECASE
@@ -28,7 +27,6 @@ NOT_ENGINE = re.compile(
     r"| *(?:Container|Compose|Attaching to) |\W*$"  # Compose; a line without a word, such as {}
 )
 CURSOR = re.compile(r'"__CURSOR" ?: ?"([^"]+)"')
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RESULTS = {
     "timeout": "it was not ready in time",
     "exit-code": "its process ended with an error",
@@ -61,7 +59,7 @@ def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
 def answered(machine: LocalHost, unit: dict[str, Any], fault: str, since: str) -> str:
     """Return what was wrong with the answer of a unit that runs, and the last errors of the engine."""
     name = unit["name"]
-    head = f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:", clean(fault)
+    head = f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:", local.clean(fault)
     return with_log(name, head, logged(machine, name, since))
 
 
@@ -73,7 +71,7 @@ def with_log(name: str, head: tuple[str, ...], lines: list[str]) -> str:
 def logged(machine: LocalHost, name: str, since: str) -> list[str]:
     """Return what a unit has logged after a position in the journal."""
     argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", *([f"--after-cursor={since}"] if since else []))
-    return [clean(line) for line in machine.run(*argv, f"--unit={local.unit_file(name)}").output.splitlines()]
+    return [local.clean(line) for line in machine.run(*argv, f"--unit={local.unit_file(name)}").output.splitlines()]
 
 
 def engine(lines: list[str]) -> list[str]:
@@ -81,13 +79,6 @@ def engine(lines: list[str]) -> list[str]:
     printed = [line for line in lines if line and not ACCESS.search(line) and not NOT_ENGINE.match(line)]
     errors = [line for line in printed if ERROR.search(line)]
     return list(dict.fromkeys(errors or printed))[-ENGINE_LINES:]
-
-
-def clean(line: str) -> str:
-    """Remove colours, escape other control characters, and cut a long line."""
-    plain = COLOUR.sub("", line).rstrip()
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
-    return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
 
 
 def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -21,8 +22,10 @@ short_description: events for sparkiac apply
 description: Writes one JSON object per event to the file descriptor SPARKIAC_EVENTS.
 """
 
-WITH_OUTPUT = frozenset({"look", "services"})
+WITH_OUTPUT = frozenset({"look", "services", "status"})
 """Roles whose programs print JSON that sparkiac reads."""
+SAYING = frozenset({None, "driver", "prune", "reboot", "uninstall"})
+"""Roles whose messages say what was done, or in check mode what would be done; None stands for a play itself."""
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
@@ -71,6 +74,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
             kept |= _reasons(found)
         if task["role"] in WITH_OUTPUT and "stdout" in found:
             kept["stdout"] = found["stdout"]
+        if task["action"] == "debug" and task["role"] in SAYING:
+            kept["said"] = list(_said(found))
         self._write(event, host=_field(result, "host").get_name(), **task, **kept)
 
     def _write(self, event: str, **data: Any) -> None:  # noqa: ANN401
@@ -96,6 +101,13 @@ def _reasons(found: Any) -> dict[str, str]:  # noqa: ANN401
     items = [each for each in found.get("results") or () if isinstance(each, dict) and each.get("failed")] or [found]
     texts = {key: [str(each[key]) for each in items if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
     return {key: "\n".join(dict.fromkeys(found)) for key, found in texts.items() if found}
+
+
+def _said(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a message, or of the messages of a loop."""
+    for each in found.get("results", [found]):
+        message = each.get("msg", [])
+        yield from map(str, message if isinstance(message, list) else [message])
 
 
 def _field(result: Any, name: str) -> Any:  # noqa: ANN401

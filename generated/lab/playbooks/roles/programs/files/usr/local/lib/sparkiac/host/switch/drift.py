@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +22,6 @@ UNIT_DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system")
 SYSCTL_DIRECTORIES = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
 """In the order of systemd-sysctl: a file hides those with its name in later directories; later names win."""
 DIFF_LINES = 200
-REDACTED = "(redacted)"
-SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://)[^/\s@]+(?=@)")
 
 
 def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
@@ -110,7 +107,7 @@ def changed(machine: LocalHost, base: str, file: dict[str, str], secrets: list[s
         return described(name, "missing")
     if not stat.S_ISREG(status.st_mode):
         target = f"symbolic link to {path.readlink()}" if path.is_symlink() else "not a regular file"
-        return described(name, "edited", redacted(target, secrets))
+        return described(name, "edited", local.redacted(target, secrets))
     if machine.sha256(name) != file["sha256"]:
         return described(name, "edited", difference(machine.path(f"{base}/{name}"), path, f"/{name}", secrets))
     if stat.S_IMODE(status.st_mode) != int(file["mode"], 8):
@@ -131,7 +128,7 @@ def difference(pristine: Path | None, installed: Path, name: str, secrets: list[
     if before is None or after is None:
         return "not a text file"
     # Redacted before the comparison, because a diff puts a sign before each line of a secret.
-    old, new = (redacted(text, secrets).splitlines() for text in (before, after))
+    old, new = (local.redacted(text, secrets).splitlines() for text in (before, after))
     label = "/dev/null" if pristine is None else f"{name} (generation)"
     found = list(difflib.unified_diff(old, new, label, f"{name} (this host)", lineterm=""))
     left = len(found) - DIFF_LINES
@@ -146,13 +143,6 @@ def text_of(path: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return None if "\0" in text else text
-
-
-def redacted(text: str, secrets: list[str]) -> str:
-    """Return the text without the secrets of this host and without what looks like a token."""
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
-    return SECRET.sub(REDACTED, text)
 
 
 def drop_ins(machine: LocalHost) -> Iterator[str]:

@@ -1,0 +1,193 @@
+"""Playbooks as commands: the shipped ones with the real Ansible, on hosts that are folders with a stand-in `switch`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sparkiac.commands import verbs
+from sparkiac.commands.verbs import VERBS, named
+from sparkiac.report import assets
+from tests.commands import fleet
+from tests.commands.fleet import LOCAL
+from tests.conftest import ROOT
+from tests.plan.fleets import PAIR, planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
+
+SMALL: Final = "  small: {recipe: base/single-spark, model: example/model, hosts: spark-02, port: 8001}\n"
+OLD, NEW, OTHER = "a" * 16, "b" * 16, "c" * 16
+
+
+COMMON: Final = {"inventory", "names", "output", "yes", "only_check", "output_format"}
+STUB: Final = ROOT / "tests/host/stubs/switch"
+
+
+@pytest.fixture
+def at(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Generate a fleet whose hosts are folders with a stand-in for `switch`; return the folder of the hosts."""
+    shutil.rmtree(hosts / "playbooks")
+    shutil.copytree(ROOT / "playbooks", hosts / "playbooks")
+    shutil.copytree(ROOT / "sparkiac/host", hosts / "sparkiac/host")
+    shutil.copy(STUB, hosts / "sparkiac/host/switch/program.py")  # the one that the playbooks send
+    shipped = assets.directory
+    monkeypatch.setattr(assets, "directory", lambda name: hosts / name if name == "sparkiac/host" else shipped(name))
+    fleet.forget()
+    fleet.write(folder)
+    (folder / "lab.yaml").write_text(fleet.INVENTORY + SMALL)
+    outcome = cli("generate", "lab.yaml")
+    assert outcome.code == 0, outcome.text
+    for host in ("spark-01", "spark-02"):
+        place = folder / "at" / host / "usr/local/lib/sparkiac"
+        place.mkdir(parents=True)
+        shutil.copy(STUB, place)
+        for name in (OLD, NEW):
+            (folder / "at" / host / "var/lib/sparkiac/generations" / name / "files").mkdir(parents=True)
+        state = {"current": NEW, "committed": NEW, "previous": OLD}
+        (folder / "at" / host / "state.json").write_text(json.dumps(state))
+    return folder / "at"
+
+
+def local(at: Path, *words: str) -> tuple[str, ...]:
+    """Return the words that let Ansible take these folders for the hosts."""
+    given = {"ansible_become": False, "sparkiac_root": f"{at}/{{{{ lease_host | default(inventory_hostname) }}}}"}
+    return ("--", *LOCAL, "-e", json.dumps(given), *words)
+
+
+def asked(at: Path, host: str) -> list[str]:
+    """Return what the stand-in on a host was asked to do."""
+    path = at / host / "asked"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_drain_of_a_deployment_is_one_of_its_host_and_says_how_it_ended(at: Path, cli: Cli) -> None:
+    outcome = cli("drain", "lab.yaml", "small", "--yes", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert outcome.out.startswith(
+        "spark-02\n  would drain sparkiac-small\nspark-02\n  sparkiac-small: drained in 0 s\nDrained 1 host in "
+    )
+    assert asked(at, "spark-02") == ["drain sparkiac-small"]
+    assert asked(at, "spark-01") == []
+    outcome = cli("undrain", "lab.yaml", "spark-01", "--format", "json", *local(at))
+    found = json.loads(outcome.out)
+    assert (outcome.code, found["applied"]["outcomes"]) == (0, {"spark-01": "done"})
+    assert asked(at, "spark-01") == ["undrain"]
+
+
+def test_a_rollback_lists_what_hosts_keep_and_goes_back(at: Path, cli: Cli) -> None:
+    listed = cli("rollback", "lab.yaml", *local(at))
+    assert listed.code == 0, listed.text
+    rows = [line.split() for line in listed.out.splitlines() if line.startswith("spark-")]
+    assert sorted(row[:3] for row in rows) == [
+        [host, name, state] for host in ("spark-01", "spark-02") for name, state in ((OLD, "previous"), (NEW, "runs"))
+    ]
+    assert "--to previous" in listed.out
+    outcome = cli("rollback", "lab.yaml", "--to", OLD, "--yes", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert outcome.out.splitlines()[:4] == [
+        *("spark-01", f"  would switch spark-01 to {OLD}", "spark-02", f"  would switch spark-02 to {OLD}")
+    ]
+    assert outcome.out.splitlines()[-1].startswith("Switched 2 hosts in ")
+    assert (at / "order").read_text().split() == ["spark-01", OLD, "committed", "spark-02", OLD, "committed"]
+    assert not any((at / host / "lease.json").exists() for host in ("spark-01", "spark-02"))
+
+
+def test_check_shows_what_would_be_done_and_does_nothing(at: Path, cli: Cli) -> None:
+    outcome = cli("reboot", "lab.yaml", "spark-01", "--check", *local(at))
+    assert (outcome.code, outcome.out) == (0, "spark-01\n  would stop sparkiac-chat and reboot\n"), outcome.text
+    found = json.loads(cli("rollback", "lab.yaml", "--to", "previous", "--check", "--format", "json", *local(at)).out)
+    assert found["would"]["spark-02"] == [f"would switch spark-02 to {OLD}"]
+    assert not (at / "order").exists()
+
+
+def test_an_uninstall_is_listed_and_confirmed(at: Path, cli: Cli) -> None:
+    outcome = cli("uninstall", "lab.yaml", "spark-01", "--weights", "--yes", *local(at))
+    assert outcome.code == 0, outcome.text
+    said = [line.strip() for line in outcome.out.splitlines() if line.startswith("  ")]
+    gone = ("/etc/sparkiac", "sparkiac-qwen36")
+    assert said == [f"{verb} {each}" for verb in ("would remove", "removed") for each in gone]
+    assert asked(at, "spark-01") == ["uninstall --dry-run --weights", "uninstall --weights"]
+    assert asked(at, "spark-02") == []
+
+
+def test_a_generation_that_no_host_keeps_changes_nothing(at: Path, cli: Cli) -> None:
+    outcome = cli("rollback", "lab.yaml", "--to", OTHER, "--yes", *local(at))
+    assert outcome.code == 1
+    assert f"has no generation {OTHER}. It runs {NEW} and keeps" in " ".join(outcome.out.split())
+    assert "\nNothing was changed.\n" in outcome.out
+    assert not (at / "order").exists()
+
+
+def test_exit_5_for_a_host_that_an_apply_changes(at: Path, cli: Cli) -> None:
+    (at / "spark-01/lease.json").write_text(json.dumps({"run": "r1", "owner": "ann [desk/1], pid 1", "age_s": 9}))
+    outcome = cli("rollback", "lab.yaml", "--to", "previous", "--yes", *local(at))
+    assert outcome.code == 5, outcome.text
+    assert "another apply holds a lease" in " ".join(outcome.out.split())
+    assert not (at / "order").exists()
+
+
+@pytest.mark.usefixtures("at")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["drain", "lab.yaml", "smal", "--yes"], "unknown host or deployment 'smal'; did you mean 'small'?"),
+        (["reboot", "lab.yaml", "spark-3", "--yes"], "did you mean 'spark-0"),
+        (["drain", "lab.yaml", "small", "spark-01", "--yes"], "unknown host of small 'spark-01'"),
+        (["drain", "lab.yaml", "small", "chat", "--yes"], "name one deployment or service, not small and chat"),
+        (["restart", "lab.yaml", "spark-01", "--yes"], "name one deployment or service, not only hosts"),
+        (["restart", "lab.yaml", "--yes"], "Missing argument 'DEPLOYMENT [HOST]...'"),
+        (["drain", "lab.yaml", "small", "--yes", "--", "--limit", "spark-01"], "as arguments or with -- --limit"),
+        (["reboot", "lab.yaml"], "a confirmation needs a terminal: add --yes; --check only shows"),
+        (["rollback", "lab.yaml", "--to", "-1", "--yes"], "'-1' is not of the form previous or 4d513ffd09ab12cd"),
+        (["driver", "lab.yaml", "--upgrade-to", "{{ x }}", "--yes"], "'{{ x }}' is not of the form 580.142"),
+        (["prune", "lab.yaml", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
+        (["undrain", "lab.yaml", "--yes"], "No such option '--yes'"),
+    ],
+)
+def test_exit_2_before_anything_runs(cli: Cli, words: list[str], message: str) -> None:
+    outcome = cli(*words)
+    assert outcome.code == 2
+    assert message in " ".join(outcome.err.split())
+    assert not list(Path("at").glob("*/asked"))
+
+
+@pytest.mark.usefixtures("at")
+def test_exit_3_for_a_directory_that_is_out_of_date(cli: Cli) -> None:
+    Path("lab.yaml").write_text(fleet.INVENTORY)
+    outcome = cli("drain", "lab.yaml", "--yes")
+    assert outcome.code == 3
+    assert "generated/lab is out of date" in outcome.err
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_is_a_shipped_playbook_and_sets_variables_that_it_reads(name: str) -> None:
+    verb = VERBS[name]
+    text = (ROOT / f"playbooks/{name}.yml").read_text()
+    text += "".join(path.read_text() for path in (ROOT / f"playbooks/roles/{name}").rglob("*.yml"))
+    assert variables(name) <= set(re.findall(r"\w+", text))
+    assert verb.summary.endswith(".")
+    assert not verb.question or "{}" in verb.question
+
+
+def variables(name: str) -> set[str]:
+    """Return the names of all variables that a verb can set."""
+    verb = VERBS[name]
+    own = {"a unit": {"unit"}, "hosts or a unit": {"unit"}, "a turn": {"turn"}}.get(verb.takes, set())
+    options = {str(each.name) for each in verbs.command(name).params} - COMMON
+    return own | options | {key for key, _ in verb.variables}
+
+
+def test_a_deployment_of_a_group_stands_for_its_hosts() -> None:
+    found = named(planned(PAIR), ["big"])
+    assert found.owners == ("spark-01", "spark-02")
+    assert named(planned(PAIR), ["spark-01", "spark-01"]).hosts == ("spark-01",)
