@@ -5,8 +5,10 @@ Every function returns only after the change is on the disk: the file and its di
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -28,12 +30,22 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
     sync_directory(path.parent)
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add a path to an error of the system that names none, as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def write(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file. Only its new content or its old content exists at any time."""
     make_directory(path.parent)
     handle, name = tempfile.mkstemp(dir=str(path.parent), prefix=f".{path.name}.", suffix=".new")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with naming(path), os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fchmod(file.fileno(), mode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,8 +14,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import durable
 from .contract import validated
 
+REDACTED = "(redacted)"
+SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://)[^/\s@]+(?=@)")
+WIDTH = 200
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
@@ -97,6 +103,20 @@ def secret_values(directory: Path) -> list[str]:
     return sorted(values - {""}, key=len, reverse=True)
 
 
+def redacted(text: str, secrets: list[str]) -> str:
+    """Return the text without the secrets of this host and without what looks like a token."""
+    for secret in secrets:
+        text = text.replace(secret, REDACTED)
+    return SECRET.sub(REDACTED, text)
+
+
+def clean(line: str, width: int = WIDTH) -> str:
+    """Remove colours, escape other control characters, and cut a long line."""
+    plain = COLOUR.sub("", line).rstrip()
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
+    return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
 def say(text: str) -> None:
     """Write a line to the journal."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
@@ -131,7 +151,7 @@ def write(machine: LocalHost, name: str, text: str) -> None:
     path = machine.path(name)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, new = tempfile.mkstemp(dir=str(path.parent))
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with durable.naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     Path(new).replace(path)
 

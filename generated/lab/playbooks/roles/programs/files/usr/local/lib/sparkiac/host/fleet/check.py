@@ -32,6 +32,8 @@ from .state import Moment, State, Store
 CONFIG = Path("/etc/sparkiac/fleet.json")
 OWN = "state of the fleet timer"
 """Entry about the disk of the timer's own host."""
+LINKS = "/sys/class/net"
+CABLE = "check the cable, and that the other host is on"
 
 
 class Places(NamedTuple):
@@ -54,9 +56,11 @@ class Run:
     def __init__(self, fleet: dict[str, Any], where: Places) -> None:
         """Read what the last run wrote."""
         self.where, self.store = where, Store(where.state, where.memory)
-        own = {"name": OWN, "host": fleet["host"], "url": str(where.state), "turns": [], "promise": None}
-        own["remedy"] = f"free space on the disk of {fleet['host']}"
-        self.fleet = {**fleet, "endpoints": [*fleet["endpoints"], own]}
+        disk = own(fleet["host"], OWN, str(where.state), f"free space on the disk of {fleet['host']}")
+        self.links = {f"link {each} on {fleet['host']}": each for each in fleet["links"]}
+        links = [own(fleet["host"], name, f"{LINKS}/{each}/operstate", CABLE) for name, each in self.links.items()]
+        self.asked = fleet["endpoints"]
+        self.fleet = {**fleet, "endpoints": [*self.asked, disk, *links]}
         self.secrets = secret_values(where.secrets)
         self.failed = False
         state, faults = self.store.load()
@@ -91,8 +95,9 @@ class Run:
         """Check all endpoints, and keep a message for each channel if something has changed."""
         entries = self.fleet["endpoints"]
         found = {OWN: Result(self.save())}
+        found |= {name: Result(link(each)) for name, each in self.links.items()}
         queued = {name: record.queued for name, record in self.records.items()}
-        found.update(ask.check(entries[:-1], self.fleet["period_s"], self.where.secrets, queued))
+        found.update(ask.check(self.asked, self.fleet["period_s"], self.where.secrets, queued))
         faults = {name: each.fault for name, each in found.items()}
         moment = Moment(self.run, time.time(), self.fleet["period_s"])
         changes = {}
@@ -136,6 +141,20 @@ class Run:
         except NotSentError as error:
             self.say(f"the heartbeat was not accepted: {error}")
             self.failed = True
+
+
+def own(host: str, name: str, place: str, remedy: str) -> dict[str, Any]:
+    """Return an entry about the timer's own host, which needs no request."""
+    return {"name": name, "host": host, "url": place, "turns": [], "promise": None, "remedy": remedy}
+
+
+def link(interface: str) -> str:
+    """Return why a link does not work; the engine of a group may answer for minutes after its cable was cut."""
+    try:
+        state = Path(LINKS, interface, "operstate").read_text(encoding="ascii").strip()
+    except OSError as error:
+        state = str(error.strerror)
+    return "" if state == "up" else f"the link is {state}"
 
 
 def resting_endpoints(entries: list[dict[str, Any]], faults: dict[str, str]) -> set[str]:

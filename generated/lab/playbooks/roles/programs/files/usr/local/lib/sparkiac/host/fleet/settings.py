@@ -70,6 +70,8 @@ class FleetCheck(NamedTuple):
     period_s: int
     """Time between two checks."""
     endpoints: tuple[FleetEndpoint, ...]
+    links: tuple[str, ...]
+    """Interfaces of the links between nodes of groups, if the host of the timer is such a node."""
     channels: FleetChannels
     heartbeat: str | None
     """Secret with the URL of a dead man's switch, which is requested after each check."""

@@ -39,8 +39,7 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
         yield from fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     if wanted["group_ports"]:
         yield restrict(wanted["name"], wanted["group_ports"], host)
-    host.run("docker", "image", "inspect", wanted["image"])
-    yield CheckResult("ok", "image", "present", wanted["image"])
+    yield image(wanted["image"], host)
 
 
 def drop_caches(host: LocalHost) -> CheckResult:
@@ -86,6 +85,17 @@ def weights(model: dict[str, Any], host: LocalHost) -> CheckResult:
             wrong.append(f"{name} {found}, not {file['size_bytes']} bytes")
     found = f"{len(wrong)} of {len(files)} files differ: {wrong[0]}" if wrong else "complete"
     return compare(not wrong, label, found, want, "apply again: it downloads what differs", "MN008")
+
+
+def image(name: str, host: LocalHost) -> CheckResult:
+    """Check that Docker has the image; a data-root that was emptied or moved has none."""
+    try:
+        host.run("docker", "image", "inspect", name)
+    except RuntimeError as error:
+        missing = "no such image" in str(error).lower()
+        hint = "apply again: it brings the image" if missing else ""
+        return CheckResult("FAIL", "image", "missing" if missing else str(error), name, hint)
+    return CheckResult("ok", "image", "present", name)
 
 
 def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:

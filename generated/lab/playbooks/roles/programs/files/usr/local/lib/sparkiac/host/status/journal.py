@@ -20,9 +20,10 @@ MOST = 2000
 """Messages that are read for all units together, the newest ones."""
 SUFFIX = ".service"
 US = 1_000_000
-LAST = re.compile(r"(?:supervise|group): (?:stopping, last state: )?(.*)")
-FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = (
-    "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory",
+LAST = re.compile(r"^(?:supervise|group): (?:stopping, last state: )?(.*)|^FAIL {4,}(.*(?:\n {4,}.*)*)", re.MULTILINE)
+"""The last state of a server, or a check before its start that failed, whose further lines are indented."""
+FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY, REFUSED = (
+    "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory", "not started",
 )  # fmt: skip
 CAUSES = {"watchdog": WATCHDOG, "oom-kill": OUT_OF_MEMORY}
 """Result of a unit → cause; other results are crashes, except `timeout`, which has two causes."""
@@ -104,10 +105,11 @@ def restart(machine: LocalHost, name: str, found: list[Message]) -> dict[str, An
 def described(machine: LocalHost, name: str, failure: Message, run: list[Message]) -> dict[str, Any]:
     """Return the cause of a failure; `run` are the messages since the start before it."""
     started = any(each.id == STARTED for each in run)
-    cause = CAUSES.get(failure.result, CRASH)
+    said, check = detail(machine, name, run[0].time_s, failure.time_s)
+    cause = CAUSES.get(failure.result, REFUSED if check else CRASH)
     if failure.result == "timeout":
         cause = STOP_TIMEOUT if started else START_TIMEOUT
-    return {"ago_s": ago(failure), "cause": cause, "detail": detail(machine, name, run[0].time_s, failure.time_s)}
+    return {"ago_s": ago(failure), "cause": cause, "detail": said or check or None}
 
 
 def ago(found: Message) -> int:
@@ -115,12 +117,12 @@ def ago(found: Message) -> int:
     return max(0, int(time.time() - found.time_s))
 
 
-def detail(machine: LocalHost, name: str, since_s: float, until_s: float) -> str | None:
-    """Return the last line of `supervise` or `group` before a failure: why the container or the node ended."""
+def detail(machine: LocalHost, name: str, since_s: float, until_s: float) -> tuple[str, str]:
+    """Return why the container or the node ended, or which check before its start failed; the other text is empty."""
     argv = ("journalctl", "--no-pager", "--output=cat", f"--lines={DETAIL_LINES}", f"--since=@{int(since_s)}")
     done = machine.run("timeout", "10", *argv, f"--until=@{int(until_s) + 1}", f"--unit={name}{SUFFIX}")
-    said = [found[1] for line in done.output.splitlines() if (found := LAST.match(line))]
-    return said[-1] if said else None
+    ended, check = ([("", ""), *LAST.findall(done.output)])[-1]
+    return ended, " ".join(check.split())
 
 
 def wrong(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ GPU = {
     "temperature_c": "temperature.gpu",
     "power_w": "power.draw",
 }
+INTERFACES = "/sys/class/net"
 NVIDIA_SMI = ("timeout", "10", "nvidia-smi", f"--query-gpu={','.join(GPU.values())}", "--format=csv,noheader,nounits")
 
 
@@ -30,6 +31,7 @@ def facts(machine: LocalHost) -> dict[str, Any]:
         "gpu": state,
         "kernel": line(machine, preflight_machine.RELEASE),
         "unpinnable": unpinnable(machine),
+        "links": links(machine),
         "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
         "memory": memory(machine),
         "uptime_s": uptime(machine),
@@ -78,6 +80,12 @@ def unpinnable(machine: LocalHost) -> str | None:
         return preflight_machine.unpinnable(machine)
     except (OSError, ValueError):
         return None
+
+
+def links(machine: LocalHost) -> dict[str, str]:
+    """Return the network interfaces and their operational state, such as `up` or `down`."""
+    found = sorted(machine.path(INTERFACES).glob("*"))
+    return {each.name: line(machine, f"{INTERFACES}/{each.name}/operstate") or "unknown" for each in found}
 
 
 def uptime(machine: LocalHost) -> int | None:

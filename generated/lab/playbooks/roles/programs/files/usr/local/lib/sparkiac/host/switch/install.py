@@ -13,11 +13,11 @@ from pathlib import Path, PurePosixPath
 from .. import durable
 from ..generation import PlacedFile
 from ..local import LocalHost, setting, unit_file
+from . import effects
 from .actions import same_file
+from .effects import RECOVER
 from .store import HOME, Generation
 
-RECOVER = "etc/systemd/system/sparkiac-recover.service"
-"""Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 ORIGINALS = f"{HOME}/originals.json"
 """Kernel settings before sparkiac changed them; restored when no generation sets them any more."""
 OURS = ("/etc/sparkiac", "/usr/local/lib/sparkiac")
@@ -50,22 +50,19 @@ def prepare(machine: LocalHost, generation: Generation) -> None:
         machine.run("systemctl", "enable", "--now", "sparkiac-recover.service")
 
 
-def install(machine: LocalHost, new: Generation, others: list[Generation]) -> None:
-    """Make the host look like a generation; `others` are those of which files may be installed now."""
-    files = {each.path for each in new.files}
-    units = {each["name"] for each in new.plan["units"]}
-    for other in others:
-        for unit in reversed([each["name"] for each in other.plan["units"] if each["name"] not in units]):
-            machine.run("systemctl", "disable", "--now", unit_file(unit))
+def install(machine: LocalHost, new: Generation, other: Generation) -> None:
+    """Make the host look like a generation; files of the other one may be installed now."""
+    for unit in effects.leaving(new.plan, other.plan):
+        machine.run("systemctl", "disable", "--now", unit_file(unit))
     make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)
-    for path in sorted({each.path for other in others for each in other.files} - files - {RECOVER}):
+    for path in effects.going((each.path for each in new.files), (each.path for each in other.files)):
         durable.remove(machine.path(path))
         remove_empty(machine, machine.path(path).parent)
     machine.run("systemctl", "daemon-reload")
     try:
-        set_sysctls(machine, new, others)
+        set_sysctls(machine, new, other)
     except OSError as error:
         raise SettingError(str(error)) from error
 
@@ -73,7 +70,7 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
 def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
     """Install the committed generation again, also if a kernel setting cannot be set; return why it cannot."""
     try:
-        install(machine, old, [new])
+        install(machine, old, new)
     except SettingError as error:
         return [f"a kernel setting of the former generation is not set: {error}"]
     return []
@@ -104,15 +101,15 @@ def remove_empty(machine: LocalHost, directory: Path) -> None:
             directory = directory.parent
 
 
-def set_sysctls(machine: LocalHost, new: Generation, others: list[Generation]) -> None:
-    """Set the kernel settings of a generation, and restore those that only other generations have."""
+def set_sysctls(machine: LocalHost, new: Generation, other: Generation) -> None:
+    """Set the kernel settings of a generation, and restore those that only the other one has."""
     wanted = {each["key"]: each["value"] for each in new.plan["sysctls"]}
-    former = {each["key"] for other in others for each in other.plan["sysctls"]}
+    former = {each["key"] for each in other.plan["sysctls"]}
     originals = originals_of(machine)
     added = {key: value_of(machine, key) for key in wanted if key not in originals and key not in former}
     if added:
         durable.write(machine.path(ORIGINALS), json.dumps({**originals, **added}, indent=1).encode() + b"\n")
-    restored = {key: originals[key] for key in former - wanted.keys() if key in originals}
+    restored = {key: originals[key] for key in effects.released(new.plan, other.plan) if key in originals}
     for key, value in {**restored, **wanted}.items():
         if value_of(machine, key).split() != value.split():
             setting(machine, key).write_text(value + "\n", encoding="ascii")

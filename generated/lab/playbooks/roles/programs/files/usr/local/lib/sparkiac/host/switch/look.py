@@ -11,7 +11,7 @@ from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import SECRETS, CommandResult, LocalHost
-from . import actions, effective, store
+from . import actions, effective, effects, history, store
 from . import lease as switch_lease
 
 FILES = "/var/lib/sparkiac/files"
@@ -55,16 +55,38 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     tree.update({path: effective.digest(path, text.encode()) for path, text in data["texts"].items()})
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
     tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
+    former = store.readable(machine, now["committed"])
+    removed = [actions.UnitAction(name, "remove", effects.GONE) for name in effects.leaving(plan, former.plan)]
+    steps = [*removed, *actions.steps(machine, plan, turn, tree=tree)]
     found = {
         "files": [each["path"] for each in data["files"] if not actions.same_file(machine, **each)],
         "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, **each)],
-        "units": [step._asdict() for step in actions.steps(machine, plan, turn, tree=tree)],
+        "units": [step._asdict() for step in steps],
         "missing": missing(machine, data),
         "secrets": secrets,
     }
     differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
     wrong = [] if differs else faults(machine, store.running_in(plan, turn))
-    return {"differs": differs, **found, "state": now, "lease": lease, "faults": wrong}
+    besides = list(effects.of(change(machine, former, data, found))) if differs else []
+    lines = [each.line() for each in steps] + [each.line() for each in besides]
+    commit = history.commit_of(history.read(machine), now["committed"])
+    told = {"effects": [each._asdict() for each in besides], "lines": lines, "commit": commit}
+    return {"differs": differs, **found, **told, "state": now, "lease": lease, "faults": wrong}
+
+
+def change(machine: LocalHost, former: store.Generation, data: dict[str, Any], found: dict[str, Any]) -> effects.Change:
+    """Return the difference between this host, with its committed generation, and the one that may be applied."""
+    return effects.Change(
+        former.plan,
+        [each.path for each in former.files],
+        data["plan"],
+        [each["path"] for each in data["files"]],
+        found["files"],
+        found["sysctls"],
+        found["secrets"],
+        [each["unit"] for each in found["units"] if each["action"] in ("start", "restart")],
+        lambda path: machine.path(path).is_dir(),
+    )
 
 
 def faults(machine: LocalHost, units: list[dict[str, Any]]) -> list[str]:

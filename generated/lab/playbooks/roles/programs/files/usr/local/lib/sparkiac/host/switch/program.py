@@ -42,18 +42,10 @@ def status(machine: LocalHost) -> dict[str, Any]:
     """Return the generations and turns of this host and who applies now."""
     state = switch_state.read(machine)
     lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
-    plan = plan_of(machine, state.committed)
+    plan = store.readable(machine, state.committed).plan
     turns = {"turn": store.current_turn(plan, state.turn), "turns": plan["turns"]}
-    kept = store.kept(machine)
-    return {**switch_state.shown(state), **turns, "kept": kept, "lease": lease, "drained": drained}
-
-
-def plan_of(machine: LocalHost, name: str | None) -> dict[str, Any]:
-    """Return the plan of a generation; that of a host without one if it is damaged."""
-    try:
-        return store.load(machine, name).plan
-    except (OSError, ValueError, store.GenerationError):
-        return store.NOTHING
+    kept = {"kept": store.kept(machine), "staged_s": store.staged_s(machine)}
+    return {**switch_state.shown(state), **turns, **kept, "lease": lease, "drained": drained}
 
 
 def drift(machine: LocalHost) -> dict[str, Any]:

@@ -23,7 +23,8 @@ ERROR = re.compile(
 HEALTH = re.compile(r"supervise: (?:stopping, last state: )?((?:starting|unhealthy|healthy)\b.*)")
 NOT_ENGINE = re.compile(
     r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
-    r"|(?:supervise|group): |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
+    r"|(?:/usr/local/lib/sparkiac/)?(?:supervise|group): |(?:ok|info) {2}"  # programs of the unit, and their shell
+    r"| *(?:Container|Compose|Attaching to) |\W*$"  # Compose; a line without a word, such as {}
 )
 CURSOR = re.compile(r'"__CURSOR" ?: ?"([^"]+)"')
 RESULTS = {

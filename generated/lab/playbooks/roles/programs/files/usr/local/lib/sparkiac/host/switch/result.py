@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from .. import local
 from .. import state as switch_state
 from ..local import LocalHost
+from . import history
+from .history import COMMITTED
 from .store import Generation
 from .vote import Alone, Coordinator, Member
 
 RESULT = "/run/sparkiac/switch.json"
-COMMITTED, BACK = "committed", "back"
+BACK = "back"
 
 
 class Request(NamedTuple):
@@ -25,6 +27,8 @@ class Request(NamedTuple):
     also: list[str]
     turn: str | None = None
     """Turn to switch to; None stays in the current one."""
+    commit: str | None = None
+    """Commit of the repository that is applied, if it is known."""
 
 
 class Switch(NamedTuple):
@@ -68,6 +72,7 @@ def finished(switch: Switch, began: float, found: dict[str, Any]) -> dict[str, A
         "saved": found.get("saved", []),
         "seconds": int(time.monotonic() - began),
     }
+    history.add(machine, request.generation, request.commit, outcome)
     local.write(machine, RESULT, json.dumps(result))
     waiting = switch.votes.finish()
     state = switch_state.read(machine)

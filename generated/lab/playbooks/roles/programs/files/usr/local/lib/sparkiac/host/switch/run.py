@@ -20,9 +20,10 @@ from ..stage.store import StageError
 from ..state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from . import drain, drift, http, restart, store
 from . import vote as switch_vote
+from .history import COMMITTED
 from .install import check_space, install, prepare, reinstall
 from .report import gate
-from .result import BACK, COMMITTED, Request, Switch, ending, finished, is_new
+from .result import BACK, Request, Switch, ending, finished, is_new
 from .store import Generation, GenerationError
 
 TIMEOUT_STOP = re.compile(r"^TimeoutStopSec=([0-9]+)$", re.MULTILINE)
@@ -123,11 +124,14 @@ def forward(switch: Switch) -> dict[str, Any]:
         if switch.members:
             leave(switch)
         found["saved"] = drift.save_edited(machine, old.name) if old.name else []
-        install(machine, new, [old])
+        install(machine, new, old)
         found.update(restarted(switch))
         asked = [each["unit"] for each in found["done"] if each["action"] != "stop"]
         found["failed"] = found["failed"] or gate(machine, new, [*asked, *promising(switch)])
-        passed = vote(switch, ok=not found["failed"])
+        braked = switch.votes.brake.pulled
+        if braked:  # another host failed, and its thread stopped the units here: they did not fail by themselves
+            found["failed"] = []
+        passed = vote(switch, ok=not braked and not found["failed"])
     except STEP_ERRORS as error:
         found["failed"] = [str(error)]
         if switch.members:

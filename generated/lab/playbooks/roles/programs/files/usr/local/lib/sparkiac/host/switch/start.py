@@ -17,6 +17,7 @@ from ..state import VOTED
 from . import http, install, lease, store, vote
 from . import result as switch_result
 from . import run as switch_run
+from .history import COMMITTED
 from .result import RESULT, Request
 
 UNIT = "sparkiac-switch"
@@ -38,9 +39,10 @@ def start(machine: LocalHost, arguments: argparse.Namespace, text: str) -> dict[
     while lease.switch_runs(machine) and requested(machine) != arguments.run:
         time.sleep(POLL_S)  # the switch of an earlier apply, whose controller has gone
     if requested(machine) != arguments.run or not lease.switch_runs(machine):
-        token = json.loads(text).get("token", "") if text.strip() else ""
+        given = json.loads(text) if text.strip() else {}
         wanted = generation_of(machine, arguments.generation)
-        request = Request(wanted, arguments.run, token, arguments.also, arguments.turn)
+        token, commit = given.get("token", ""), given.get("commit") or None
+        request = Request(wanted, arguments.run, token, arguments.also, arguments.turn, commit)
         local.write(machine, lease.REQUEST, json.dumps(request._asdict()))
         launch(machine, UNIT, "run", *RETRIES, *LIMITS)
     return wait(machine, arguments.run)
@@ -60,7 +62,7 @@ def turn(machine: LocalHost, name: str) -> dict[str, Any]:
         found = start(machine, wanted, json.dumps({"token": token}))
     finally:
         lease.release(machine, run)
-    if found["outcome"] != switch_result.COMMITTED:
+    if found["outcome"] != COMMITTED:
         raise RuntimeError("\n".join(found["failed"]))
     return found
 

@@ -87,6 +87,11 @@ def kept(machine: LocalHost) -> list[str]:
     return sorted(each.parent.name for each in machine.path(GENERATIONS).glob("*/files.json"))
 
 
+def staged_s(machine: LocalHost) -> dict[str, int]:
+    """Return generation → when it was staged, in seconds since 1970."""
+    return {name: int((directory(machine, name) / "files.json").stat().st_mtime) for name in kept(machine)}
+
+
 def load(machine: LocalHost, name: str | None) -> Generation:
     """Read a generation; raise GenerationError if this host does not have it."""
     if name is None:
@@ -102,6 +107,14 @@ def load(machine: LocalHost, name: str | None) -> Generation:
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
     return found._replace(plan=read_plan(PLAN, adopted.read_bytes() if adopted.exists() else found.content(PLAN)))
+
+
+def readable(machine: LocalHost, name: str | None) -> Generation:
+    """Return a generation; that of a host without one if it is missing or damaged."""
+    try:
+        return load(machine, name)
+    except (OSError, ValueError, GenerationError):
+        return load(machine, None)
 
 
 def installed(machine: LocalHost) -> dict[str, Any]:

@@ -22,7 +22,9 @@ from . import drain, drift
 from .install import ORIGINALS
 from .store import GENERATIONS, HOME
 
-OWN = ("generations", "state.json", "originals.json", "saved", "files", "metrics", "network", "programs")
+OWN = (
+    "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "programs",
+)  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")

@@ -29,10 +29,33 @@ former generation. Longer than SILENT_S: until then the other host may not have 
 DRAINED, STOPPED, READY, DOWN, DONE = "drained", "stopped", "ready", "down", "done"
 
 
+class Brake:
+    """Stops the units of the group from another thread, until the main thread starts them again."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        """Store the function that stops the units."""
+        self.stop = stop
+        self.lock = threading.Lock()
+        self.pulled = self.released = False
+
+    def pull(self) -> None:
+        """Stop the units unless the brake was released."""
+        with self.lock:
+            if not self.released:
+                self.pulled = True
+                self.stop()
+
+    def release(self) -> None:
+        """Wait for a stop that is running in another thread, and prevent every later stop."""
+        with self.lock:
+            self.released = True
+
+
 class Alone:
     """The votes of a host that is in no group."""
 
     lost = False
+    brake = Brake(lambda: None)
 
     def agree(self, _round: str, *, ok: bool, decide: Callable[[], None]) -> bool:
         """Return the result of this host alone as the decision."""
@@ -46,27 +69,6 @@ class Alone:
     def finish(self) -> list[str]:
         """Return the members that have not confirmed the end of the switch."""
         return []
-
-
-class Brake:
-    """Stops the units of the group from another thread, until the main thread starts them again."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        """Store the function that stops the units."""
-        self.stop = stop
-        self.lock = threading.Lock()
-        self.released = False
-
-    def pull(self) -> None:
-        """Stop the units unless the brake was released."""
-        with self.lock:
-            if not self.released:
-                self.stop()
-
-    def release(self) -> None:
-        """Wait for a stop that is running in another thread, and prevent every later stop."""
-        with self.lock:
-            self.released = True
 
 
 class Ballot:
