@@ -306,7 +306,11 @@ def test_the_coordinator_accepts_votes_from_the_members_only(fleet: Fleet) -> No
     one.table = ""
     fleet.switch(fleet.second, "second")
     assert [line for line in one.table.splitlines() if " peers " in line and "dport" in line] == [
-        *(f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} ip saddr {peer} accept" for peer in PEERS),
+        *(
+            f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {doors.FAMILIES[version]} saddr {peer} accept"
+            for peer in PEERS
+            for version in [6 if ":" in peer else 4]
+        ),
         f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {doors.SYN} drop",
     ]
     assert two.table == ""
