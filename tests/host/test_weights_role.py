@@ -78,7 +78,7 @@ class Fleet:
         return {
             "sparkiac": data,
             "sparkiac_programs": [{"path": each.path} for each in playbooks.on_every_host()],
-            "sparkiac_root": own["root"],
+            "stage_root": own["root"],
             "stage_programs": str(SCRIPTS),
             "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,

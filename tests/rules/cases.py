@@ -515,12 +515,12 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_two("command: [x]", "port: 80")),
         Case(
             _two("port: 22", "port: 81"),
-            ("NET007 4:125 port 22 of spark-01 is used by asr, and by the SSH server of the host",),
+            ("NET007 4:145 port 22 of spark-01 is used by asr, and by the SSH server of the host",),
         ),
         Case(_two("port: 22", "port: 81").replace("1.11}", "1.11, ssh: {port: 2222}}")),
         Case(
             _two("port: 80", "port: 2222").replace("1.11}", "1.11, ssh: {port: 2222}}"),
-            ("NET007 5:125 port 2222 of spark-01 is used by tts, and by the SSH server of the host",),
+            ("NET007 5:145 port 2222 of spark-01 is used by tts, and by the SSH server of the host",),
         ),
         Case(PAIR),
     ],
