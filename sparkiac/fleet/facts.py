@@ -136,6 +136,8 @@ class Unit(ReportedFacts):
     served: tuple[Text, ...] | None = None
     """Expected model names that the server lists."""
     wrong: WrongAnswer | None = None
+    closed: bool = False
+    """Whether its port is closed because its server has not passed."""
     gave_up: Text | None = None
     """Why it failed and does not start again by itself."""
     readings: tuple[Reading, ...] | None = None
@@ -155,6 +157,8 @@ class HostFacts(ReportedFacts):
     machine: MachineState = MachineState()
     generation: Generations | None = None
     drift: Drift | None = None
+    doors: Text | None = None
+    """What is wrong with the table of nftables that closes ports."""
     units: tuple[Unit, ...] | None = None
     root: bool = True
     """Whether the program ran as root."""

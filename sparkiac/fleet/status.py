@@ -117,6 +117,9 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
         if (state := machine.links.get(link.interface, "up")) != "up":
             text = f"the link {link.interface} of its groups is {state}"
             yield Problem(UNHEALTHY, None, text, "check the cable, and that the other host is on")
+    if facts.doors:
+        hint = "journalctl --unit=sparkiac-doors on the host; it is written again within 15 s"
+        yield Problem(UNHEALTHY, None, facts.doors, hint)
     if abs(clock_s) > CLOCK_LIMIT_S:
         direction = "ahead of" if clock_s > 0 else "behind"
         text = f"its clock is {abs(clock_s):.0f} s {direction} the clock of this machine"
@@ -204,6 +207,8 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
 
 def _reason(unit: UnitStatus, facts: Unit) -> str:
     """Return why a unit is not ready: a failed check of its API, or the cause of its last failure."""
+    if facts.closed and unit.state == _STARTING:
+        return f"{_health(facts)}; not ready: port closed"
     if unit.state == "unhealthy":
         return f": {facts.fault or _health_output(facts)}"
     if unit.state == _GAVE_UP:
@@ -211,7 +216,11 @@ def _reason(unit: UnitStatus, facts: Unit) -> str:
     restart = facts.restart
     if unit.state in {_FAILED, "restarting"} and restart:
         return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"
-    return f": {_health_output(facts)}" if facts.health and unit.state == _STARTING else ""
+    return _health(facts) if unit.state == _STARTING else ""
+
+
+def _health(facts: Unit) -> str:
+    return f": {_health_output(facts)}" if facts.health else ""
 
 
 def _health_output(facts: Unit) -> str:

@@ -115,6 +115,8 @@ class Host(Model):
     """Directory on this host that contains the weights; overrides `defaults.model_store`."""
     images_from: HostName | None = None
     """Host to copy images from, instead of pulling them from a registry; copied images run by their IDs."""
+    nft: Literal["required", "optional"] | None = None
+    """Whether a unit may start if nftables cannot close its port until its server has passed; default `required`."""
     allow: tuple[Waiver, ...] = ()
     """Findings that are accepted, with a reason for each."""
 

@@ -57,6 +57,8 @@ class ResolvedHost(Platform):
     """SSH settings."""
     model_store: AbsolutePath | None = None
     """Directory that contains the weights."""
+    nft: Literal["required", "optional"] = "required"
+    """Whether nftables must work."""
 
 
 class ResolvedTimeouts(Timeouts):

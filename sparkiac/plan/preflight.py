@@ -24,6 +24,7 @@ from sparkiac.host.preflight.expectations import (
 )
 from sparkiac.memory.values import GIB
 from sparkiac.plan import links, weights
+from sparkiac.plan.topology import LOOPBACK
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
@@ -67,11 +68,18 @@ def expectations(
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=group_links(host),
         ports=_ports(host),
+        nft=values.nft == "required" and any(map(_reached, host.units)),
         secrets=tuple(ExpectedSecret(name, "0600", header) for name, header in secrets.items()),
         logins=_logins(containers),
         store=expected_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container, stores) for container in containers},
     )
+
+
+def _reached(unit: Container | Program) -> bool:
+    """Return whether other hosts reach a unit."""
+    network = unit.network
+    return network.group_ports is not None or (network.listen is not None and network.listen[0] != LOOPBACK)
 
 
 def expected_stores(

@@ -27,6 +27,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
         units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers.units(host)),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
         group=host.group,
+        nft_optional=host.values.nft == "optional",
         needs=_needs(host),
     )
     return Artifact(PATH, jsontext.dump(found))

@@ -96,6 +96,7 @@ def _container_unit(container: Container, host: HostPlan) -> dict[str, Any]:
         "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),
         "after": _starts_after(container, host),
         "group": None if container.network.link is None else f"/{_group_path(container)}",
+        "listens": container.network.listen is not None,
         "guards_load": container.load_guard is not None,
     }
 

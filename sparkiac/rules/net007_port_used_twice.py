@@ -6,6 +6,9 @@ means all addresses. Units of different `turns` never run together, and may use 
 The nodes of a group also open ports for each other, such as 29501 of the leader (see docs/cluster.md, "Ports without a
 password"). Groups that share a host get different ones; a port that another unit of the host uses is found.
 
+The SSH server of the host listens on all addresses, on port 22 or what `ssh: {port: …}` says. Its port is never closed,
+so a unit that must not be reached before it has passed cannot have it.
+
 Bad:
 
 ```yaml
@@ -58,11 +61,23 @@ RULE: Final = rule(
     __name__, Severity.ERROR, "dual-Spark post L103-110: two models and three services share two hosts", waivable=False
 )
 
+_SSH: Final = 22
+
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find pairs of units that listen on the same address and port of a host."""
-    found = (hit for host in plan.hosts for view in host.views for hit in (*_collisions(view), *_of_groups(view)))
+    checks = (_collisions, _of_groups, _of_ssh)
+    found = (hit for host in plan.hosts for view in host.views for check in checks for hit in check(view))
     return iter(dict.fromkeys(found))
+
+
+def _of_ssh(host: HostPlan) -> Iterator[Hit]:
+    """Find units that listen on the port of the SSH server."""
+    port = host.ssh_port or _SSH
+    for unit in _listening(host):
+        if unit.listen[1] == port:
+            message = f"port {port} of {host.name} is used by {unit.name}, and by the SSH server of the host"
+            yield Hit((*unit.path, "port"), message, f"give {unit.name} another port", host=host.name)
 
 
 def _collisions(host: HostPlan) -> Iterator[Hit]:

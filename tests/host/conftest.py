@@ -18,6 +18,7 @@ from sparkiac.host.probe import answers as probe_answers
 from sparkiac.host.probe import basic as probe_basic
 from sparkiac.host.probe import program as probe_program
 from sparkiac.host.probe import session as probe_session
+from sparkiac.host.probe import watch as probe_watch
 from tests.host import programs, receivers
 from tests.host.probed import Service, promise
 from tests.host.traffic import Network
@@ -128,8 +129,15 @@ def patience(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def watch(patience: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Return a function that runs the health check of a container: exit status, and what it prints."""
+def watch(
+    patience: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Ask:
+    """Return a function that runs the health check of a container: exit status, and what it prints.
+
+    A server that it ends is named in the file `ended`, and its log is the file `log`.
+    """
+    monkeypatch.setattr(probe_watch.os, "kill", lambda *_: (tmp_path / "ended").touch())
+    monkeypatch.setattr(probe_watch, "SERVER_LOG", tmp_path / "log")
 
     def run(url: str | None, **promised: object) -> tuple[int, str]:
         (tmp_path / "promise.json").write_text(json.dumps(promise("sparkiac-chat", models=["chat"]) | promised))

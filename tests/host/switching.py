@@ -77,8 +77,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.said: dict[str, dict[str, str]] = {}
         """Properties that systemd reports instead of the real ones."""
         self.launched: list[str] = []
-        self.admitted: list[tuple[int, str]] = []
-        """Ports that only some addresses may connect to, with the rules."""
+        self.table = ""
+        """The table of nftables."""
         self.queued: list[str] = []
         """Units that systemd starts during the boot; stopping a unit removes its job."""
 
@@ -100,6 +100,8 @@ class Host(LocalHost):  # type: ignore[misc]
             return Result(0, self.journal, "")
         if verb == "nft":
             return self.nft(argv)
+        if verb in {"sshd", "systemd-notify", "systemd-cat"}:
+            return Result(1, "", "")
         if verb == "systemd-run":
             assert "--collect" in argv
             self.launched.append(words[-1])
@@ -110,14 +112,14 @@ class Host(LocalHost):  # type: ignore[misc]
     def nft(self, argv: tuple[str, ...]) -> Any:  # noqa: ANN401
         """Do what nft does."""
         if "list" in argv:
-            return Result(1, "", "No such file or directory")
-        if argv[1].startswith("add table inet sparkiac_store_"):
-            rules = " ".join(argv)
-            self.admitted.append((int(rules.partition("dport { ")[2].partition(" ")[0]), rules))
-        else:
-            assert argv[1] == "--file", argv
-            commands = self.path(argv[2].removeprefix(str(self.root))).read_text()
-            self.log.append("undrain" if "delete" in commands else "drain")
+            return Result(0, self.table, "") if self.table else Result(1, "", "No such file or directory")
+        assert argv[1] == "--file", argv
+        lines = self.path(argv[2].removeprefix(str(self.root))).read_text().splitlines()
+        added = [line for line in lines if line.startswith("add ")]
+        former, self.table = self.table.count(" drained_"), "\n".join(added) if "add set" in "\n".join(added) else ""
+        drained = self.table.count(" drained_")
+        if drained != former:
+            self.log.append("drain" if drained > former else "undrain")
         return Result(0, "", "")
 
     def probe(self, name: str) -> Any:  # noqa: ANN401
@@ -277,6 +279,7 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         "turns": list(turns),
         "sysctls": list(sysctls),
         "group": group,
+        "nft_optional": False,
         "needs": needed,
     }
     plan["units"] = [

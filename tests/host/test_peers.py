@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import local as units_host
-from sparkiac.host.network import peers
+from sparkiac.host.network import doors, peers
 from sparkiac.host.stage import share as stage_share
 from sparkiac.host.switch import http
-from sparkiac.host.switch import uninstall as switch_uninstall
 from tests.host.staging import free_port
 from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.host.traffic import Network
 
@@ -252,39 +252,15 @@ def test_a_client_of_shared_files_has_a_deadline_until_its_token_is_known(
         assert first_line(stranger) == b""
 
 
-class Machine:
-    """A host whose nft does what it is told."""
-
-    def __init__(self, result: Any) -> None:  # noqa: ANN401
-        """Store the errors of nft, or the exception."""
-        self.result, self.ran = result, list[tuple[str, ...]]()
-
-    def run(self, *argv: str) -> Any:  # noqa: ANN401
-        """Record a command."""
-        self.ran.append(argv)
-        if isinstance(self.result, Exception):
-            raise self.result
-        return units_host.CommandResult(1 if self.result else 0, "", self.result)
-
-
-def test_only_the_addresses_of_the_peers_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
-    peers.admit(machine := Machine(""), "7348", PEERS)
-    peers.admit(machine, "7348", [])  # an address is a name
-    [(nft, *rules)] = machine.ran
-    assert nft == "nft"
-    assert [rule.partition(" arriving ")[2] for rule in rules[4:]] == [
-        'tcp dport { 7348 } iifname "lo" accept;',
-        "tcp dport { 7348 } ip saddr 10.77.1.2 accept;",
-        "tcp dport { 7348 } ip6 saddr fd00::12 accept;",
-        "tcp dport { 7348 } drop;",
-    ]
+def test_without_nft_the_port_is_open_and_the_journal_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    machine = units_host.LocalHost(tmp_path)
+    peers.admit(machine, "7347", [])  # an address is a name
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("result", ["Error: no\n", FileNotFoundError(2, "No such file or directory")])
-def test_without_nft_the_port_is_open_and_the_journal_has_it(result: Any, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
-    peers.admit(Machine(result), "7347", PEERS)
-    assert capsys.readouterr().err.startswith("port 7347 is open for every host that reaches this one: ")
+    peers.admit(machine, "7347", PEERS)
+    assert capsys.readouterr().err.startswith("port 7347 is open for every host that reaches this one: nft cannot be")
 
 
 def test_real_nftables_let_only_the_peers_connect(network: Network) -> None:
@@ -295,7 +271,6 @@ def test_real_nftables_let_only_the_peers_connect(network: Network) -> None:
         assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
         assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
-        tables = switch_uninstall.stores(network.machine)
-        assert tables == ["sparkiac_store__9000"]
+        assert doors.tables(network.machine) == ["sparkiac"]
     finally:
-        network.nft("delete", "table", "inet", "sparkiac_store__9000")
+        doors.change(network.machine, lambda _: doors.Doors())

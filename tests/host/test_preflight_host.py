@@ -278,3 +278,14 @@ def test_wrong_usage(scripts: Path, text: str) -> None:
     done = run(scripts, "--expect-json", text)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("commands", "state"), [({"nft list tables": "table inet x\n"}, "ok"), ({}, "FAIL")], ids=["works", "missing"]
+)
+def test_nftables(preflight: ModuleType, machine: Make, commands: dict[str, str], state: str) -> None:
+    lines = preflight.check_host(complete(Expectations, {"nft": True}), machine(commands))
+    [line] = [line for line in lines if line.check == "nft"]
+    assert line.state == state
+    assert line.hint == ("" if state == "ok" else "install nftables, or set `nft: optional` for this host")
+    assert not [each for each in preflight.check_host(complete(Expectations, {}), machine()) if each.check == "nft"]

@@ -1,77 +1,58 @@
-"""Only the nodes of a group reach the ports that it opens: the rules, and what they do to real connections."""
+"""Only the nodes of a group reach the ports that it opens; without nftables it does not start."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.host.network import peers
+import pytest
+
 from tests.host.test_preflight_start import DOCKER, FILES, prepared
-from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import ModuleType
-
-    from tests.host.traffic import Network
 
     Make = Callable[..., Any]
 
 STORE = {"ports": ["29501", "29510-29599"], "peers": ["192.168.177.12", "fd00::12"]}
+PORTS = "port 29501, 29510-29599"
 
 
-def test_the_rules_name_the_peers(preflight: ModuleType, machine: Make) -> None:
-    host = machine({**DOCKER, "nft --file": ""}, **FILES)
-    lines = prepared(preflight, host, "big-one", group_ports=STORE)
-    [line] = [line for line in lines if line.check == "port 29501, 29510-29599"]
-    assert (line.state, line.found) == ("ok", "open for 192.168.177.12, fd00::12 only")
-    text = host.path("/run/sparkiac/store.nft").read_text()
-    assert "add table inet sparkiac_store_big_one\ndelete table inet sparkiac_store_big_one\n" in text
-    accepted = [line.partition(" tcp ")[2] for line in text.splitlines() if line.endswith("accept")]
-    port = "dport { 29501, 29510-29599 }"
-    assert accepted == [
-        f'{port} iifname "lo" accept',
-        f"{port} ip saddr 192.168.177.12 accept",
-        f"{port} ip6 saddr fd00::12 accept",
-    ]
-    assert text.endswith("arriving tcp dport { 29501, 29510-29599 } drop\n")
-
-
-def test_without_nftables_the_start_goes_on_with_a_warning(preflight: ModuleType, machine: Make) -> None:
-    lines = prepared(preflight, machine(DOCKER, **FILES), "big", group_ports=STORE)
-    [line] = [line for line in lines if line.check == "port 29501, 29510-29599"]
-    assert line.state == "warn"
-    assert "install nftables" in line.hint
-    assert not [line for line in lines if line.state == "FAIL"]
-
-
-def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:
-    assert preflight
-    rules = peers.commands("big", {"ports": ["9000"], "peers": ["10.77.1.2"]})
-    network.nft("-f", "-", rules="\n".join(rules))
-    try:
-        assert Caller(network, "client").call("once", "10.77.1.1:9000") == "ok"
-        assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
-        assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
-        assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
-    finally:
-        network.nft("delete", "table", "inet", "sparkiac_store_big")
-
-
-def test_real_nftables_load_the_rules_again_and_leave_other_tables(
+def test_the_rules_name_the_peers(
     preflight: ModuleType,
-    network: Network,
+    machine: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert preflight
-    rules = "\n".join(peers.commands("big", STORE))
-    assert "flush" not in rules
-    network.nft("add", "table", "inet", "mine")
-    try:
-        network.nft("-f", "-", rules=rules)
-        once = network.rules()
-        network.nft("-f", "-", rules=rules)
-        assert network.rules() == once
-        assert "table inet mine" in once
-        assert "ip6 saddr fd00::12 accept" in once
-    finally:
-        for table in ("sparkiac_store_big", "mine"):
-            network.nft("delete", "table", "inet", table)
+    nft = tmp_path / "bin/nft"
+    nft.parent.mkdir()
+    nft.write_text("#!/bin/sh\n")
+    nft.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{nft.parent}:/usr/bin:/bin")
+    host = machine(DOCKER, **FILES)
+    [line] = [line for line in prepared(preflight, host, "big-one", group_ports=STORE) if line.check == PORTS]
+    assert (line.state, line.found) == ("ok", "open for 192.168.177.12, fd00::12 only")
+    text = host.path("/run/sparkiac/doors.nft").read_text()
+    assert "delete table inet sparkiac_store_big_one\n" in text, "that of a former version"
+    rules = [line.partition(" peers tcp ")[2] for line in text.splitlines() if " peers tcp " in line]
+    port = "dport { 29501, 29510-29599 }"
+    assert rules[:2] == [f"{port} ip saddr 192.168.177.12 accept", f"{port} ip6 saddr fd00::12 accept"]
+    assert [rule for rule in rules[2:] if not (rule.startswith(port) and rule.endswith(" drop"))] == []
+
+
+@pytest.mark.parametrize(("required", "state"), [(True, "FAIL"), (False, "warn")])
+def test_without_nftables_a_node_starts_only_if_it_is_optional(  # noqa: PLR0913, PLR0917
+    preflight: ModuleType,
+    machine: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    required: bool,  # noqa: FBT001
+    state: str,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines = prepared(preflight, machine(DOCKER, **FILES), "big", nft=required, group_ports=STORE)
+    [line] = [line for line in lines if line.check == PORTS]
+    assert line.state == state
+    assert "install nftables" in line.hint
+    assert [line.check for line in lines if line.state == "FAIL"] == ([PORTS] if required else [])

@@ -34,9 +34,12 @@ def prepared(
     host: Any,  # noqa: ANN401
     name: str = "x",
     unpinnable: object = None,
+    *,
+    nft: bool = True,
     **unit: object,
 ) -> Any:  # noqa: ANN401
-    wanted = complete(Expectations, {"units": {name: {"image": IMAGE, **unit}}, "unpinnable": unpinnable})
+    units = {name: {"image": IMAGE, **unit}}
+    wanted = complete(Expectations, {"units": units, "unpinnable": unpinnable, "nft": nft})
     return preflight.check_unit(name, wanted, host)
 
 

@@ -21,6 +21,7 @@ CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 RIGHT = (200, {"choices": [{"message": {"content": "371"}}]})
 GARBAGE = (200, {"choices": [{"message": {"content": "!!!!"}, "finish_reason": "length"}]})
 ALERT = f"sparkiac-alert: {CHAT}: one token repeated: '!!!!'\n"
+ENDED = ", 3 times in a row: the server is ended"
 NO_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template"
 )
@@ -219,12 +220,32 @@ def test_garbage_is_an_alert_and_restarts_after_an_hour(service: Service, watch:
     assert watch(service.url) == (0, "")
 
 
-def test_garbage_at_the_start_is_not_ready(service: Service, watch: Ask) -> None:
-    service.answers[CHAT] = GARBAGE
-    for _ in range(2):
-        assert watch(service.url) == (1, ALERT)
-    service.answers[CHAT] = RIGHT
+def test_three_wrong_answers_at_the_start_end_the_server(service: Service, watch: Ask, tmp_path: Path) -> None:
+    wrong = iter(["forty-two", "42", "!!!!"])  # other bytes each time
+    service.answers[CHAT] = lambda _: (200, {"choices": [{"message": {"content": next(wrong)}}]})
+    said = f"{CHAT}: wrong answer: 'forty-two' instead of 371{ENDED}"
+    assert watch(service.url) == (1, f"sparkiac-alert: {said}\n")
+    assert answers_asked(service) == 3
+    assert (tmp_path / "ended").exists()
+    assert (tmp_path / "log").read_text() == f"ERROR [sparkiac] {said}\n"
+
+
+def test_one_odd_answer_at_the_start_does_not_end_it(service: Service, watch: Ask, tmp_path: Path) -> None:
+    answers = iter([GARBAGE, GARBAGE, RIGHT, RIGHT])
+    service.answers[CHAT] = lambda _: next(answers)
+    assert watch(service.url) == (1, ALERT)
     assert watch(service.url) == (0, "")
+    assert not (tmp_path / "ended").exists()
+
+
+def test_a_hang_after_a_wrong_answer_does_not_end_it(
+    service: Service, watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_watch, "FIRST_ANSWERS_S", 3)
+    seconds = iter([0.0, 600.0])
+    service.answers[CHAT] = lambda _: service.hang.wait(next(seconds)) or GARBAGE
+    assert watch(service.url)[0] == 1
+    assert not (tmp_path / "ended").exists()
 
 
 def test_tokens_do_not_hide_an_alert(service: Service, watch: Ask, clock: Clock) -> None:
@@ -266,7 +287,7 @@ def test_a_base_model_continues_a_text(service: Service, watch: Ask, message: st
         ("!!!!", "one token repeated: '!!!!'"),
     ):
         service.answers[COMPLETIONS] = (200, {"choices": [{"text": text}]})
-        assert watch(service.url, kind="generate") == (1, f"sparkiac-alert: {COMPLETIONS}: {fault}\n")
+        assert watch(service.url, kind="generate") == (1, f"sparkiac-alert: {COMPLETIONS}: {fault}{ENDED}\n")
     service.answers[COMPLETIONS] = (200, {"choices": [{"text": " six, seven, eight"}]})
     assert watch(service.url, kind="chat")[0] == 1, "a chat is promised"
     assert watch(service.url, kind="generate", clients=["tools"])[0] == 1
@@ -281,7 +302,7 @@ def test_an_embedding_model_gets_no_text_request(service: Service, watch: Ask, a
     assert watch(service.url, kind="generate", clients=["tools"])[0] == 1
     service.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [1.0, 1.0]}, {"embedding": [1.0, 1.0]}]})
     code, said = watch(service.url, kind="generate")
-    assert (code, said) == (1, "sparkiac-alert: /v1/embeddings: all values of a vector are equal\n")
+    assert (code, said) == (1, f"sparkiac-alert: /v1/embeddings: all values of a vector are equal{ENDED}\n")
     service.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [0.1, 0.2]}, {"embedding": [0.2, 0.1]}]})
     assert watch(service.url, kind="generate") == (0, "")
 

@@ -15,6 +15,7 @@ from sparkiac.host import local as units_host
 from sparkiac.host import series
 from sparkiac.host import state as switch_state
 from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.network import doors
 from sparkiac.host.status import journal
 from sparkiac.host.status import program as status_program
 from sparkiac.host.switch import store as switch_store
@@ -219,6 +220,19 @@ def test_why_a_unit_gave_up(host: Host, service: Service) -> None:
     host.write("run/sparkiac/starts/sparkiac-chat.json", json.dumps(record))
     [unit] = read(host).units or ()
     assert unit.gave_up == "5 starts …"
+
+
+def test_a_closed_port_and_a_table_that_lacks_it(host: Host, service: Service) -> None:
+    install(host, chat(service))
+    host.answers["nft"] = "table inet sparkiac {\n}\n"
+    [unit] = (found := read(host)).units or ()
+    assert (unit.closed, found.doors) == (False, None)
+    closed = doors.Doors(closed={"sparkiac-chat": "127.0.0.1:1"}, table="table inet sparkiac {\n}\n")
+    host.write(doors.RECORD, json.dumps(closed._asdict()))
+    [unit] = (found := read(host)).units or ()
+    assert (unit.closed, found.doors) == (True, None)
+    host.answers["nft"] = Result(1, "", "No such file or directory")
+    assert read(host).doors == "table inet sparkiac of nftables lacks what was written to it"
 
 
 def keys(value: Any) -> set[str]:  # noqa: ANN401

@@ -228,7 +228,7 @@ def test_units_are_drained_and_undrained_one_by_one(module: ModuleType, network:
     assert (client.call("once", PUBLISHED), client.call("once", OWN)) == ("ok", REFUSED)
     module.undrain(machine, [published, everywhere, unit("c", None)])
     assert client.call("once", OWN) == "ok"
-    assert "sparkiac_drain" not in network.rules()
+    assert "sparkiac" not in network.rules()
     assert module.drained(machine) == []
 
 
@@ -252,9 +252,3 @@ def test_refusing_reads_no_state_that_does_not_exist_yet(module: ModuleType, net
     finally:
         module.undrain(machine)
         network.publish()
-
-
-def test_rules_load_as_one_transaction(module: ModuleType, network: Network) -> None:
-    before = network.rules()
-    assert not module.load(network.machine, ["add table inet sparkiac_drain", "add nonsense"])
-    assert network.rules() == before

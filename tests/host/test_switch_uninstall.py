@@ -131,7 +131,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     (tmp_path / "images").write_text(f"{IMAGE} sha256:11\nother:1 sha256:12\n")
     (tmp_path / "networks").write_text("sparkiac 1\nsparkiac-a_default 2\nbridge 3\nsparkiacs 4\n")
     (tmp_path / "groups").write_text("sparkiac: sparkiac docker\nroot: root\n")
-    (tmp_path / "drained").touch()
+    (tmp_path / "tables").write_text("sparkiac mine sparkiac_drain")
+    (tmp_path / "sparkiac-doors.active").touch()
     return host
 
 
@@ -140,6 +141,8 @@ REMOVED = [
     "unit sparkiac-b.service",
     "unit sparkiac-old.service",
     "unit sparkiac-recover.service",
+    "unit sparkiac-doors.service",
+    "nftables table inet sparkiac",
     "nftables table inet sparkiac_drain",
     f"/{DROP_IN}",
     f"/{UNIT_A}",
@@ -192,9 +195,11 @@ def test_exactly_what_is_ours_goes(host: Host) -> None:
 def test_units_stop_in_reverse_order_before_their_files_go(host: Host) -> None:
     host.uninstall()
     names = ["sparkiac-a", "sparkiac-b", "sparkiac-old", "sparkiac-recover"]
-    assert host.log()[:9] == [
+    assert host.log()[:11] == [
         *(f"{verb} {name}" for name in names for verb in ("stop", "disable")),
-        f"nft --file {host.root}/run/sparkiac/drain.nft",
+        "stop sparkiac-doors",
+        "nft delete table inet sparkiac",
+        "nft delete table inet sparkiac_drain",
     ]
     assert host.log()[-2:] == ["network rm sparkiac-a_default", "userdel sparkiac"]
 

@@ -78,6 +78,7 @@ class Fleet:
         return {
             "sparkiac": data,
             "sparkiac_programs": [{"path": each.path} for each in playbooks.on_every_host()],
+            "stage_root": own["root"],
             "stage_programs": str(SCRIPTS),
             "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
@@ -137,7 +138,7 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
     [shared] = log
     assert f"--listen=127.0.0.2:{fleet.port}" in shared  # that of "one": the names are numbered as they sort
     assert "--property=RuntimeMaxSec=86400" in shared
-    [rules] = (fleet.folder / "nft.log").read_text().splitlines()
+    rules = (fleet.stores["one"].folder / "root/run/sparkiac/doors.nft").read_text()
     assert re.findall(r"dport \{ (\d+) \} ip saddr (\S+) accept", rules) == [
         (str(fleet.port), "127.0.0.3"),
         (str(fleet.port), "127.0.0.4"),

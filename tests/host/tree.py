@@ -134,7 +134,7 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348, "peers": []}
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": []}
-    plan |= {"group": group if len(team) > 1 else None, "needs": needs}
+    plan |= {"group": group if len(team) > 1 else None, "nft_optional": False, "needs": needs}
     expected = complete(Expectations, {"host": name, **wanted})
     return {
         "etc/systemd/system/sparkiac-qwen36.service": "[Service]\n",

@@ -10,6 +10,7 @@ from sparkiac import catalog
 from sparkiac.host.preflight.expectations import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
 from sparkiac.plan import preflight
 from sparkiac.plan.preflight import expected_stores as stores
+from sparkiac.render import generation
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, container, deployment, planned, service
 
@@ -49,6 +50,16 @@ def test_memory_that_cannot_be_pinned_fails_for_groups_over_rdma_alone() -> None
     named = wanted(PAIR + "    env: {NCCL_IB_GID_INDEX: 3}\n").unpinnable
     assert named == group, "the GID is not looked up, but RDMA is used"
     assert wanted(service()).unpinnable is None
+
+
+def test_nftables_must_work_where_other_hosts_reach_a_unit() -> None:
+    assert wanted(deployment()).nft
+    assert [host.preflight.nft for host in planned(PAIR).hosts] == [False, True], "the second one leads"
+    assert not wanted(deployment("bind: loopback")).nft
+    optional = planned(deployment(host="spark-01: {address: 192.168.1.11, nft: optional}")).hosts[0]
+    assert not optional.preflight.nft
+    written = generation.render(optional, {each.unit: () for each in optional.units}).content
+    assert b'"nft_optional": true' in written
 
 
 def test_an_image_brings_the_driver_that_it_was_built_for() -> None:

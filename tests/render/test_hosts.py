@@ -60,6 +60,7 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
         "+/usr/local/lib/sparkiac/switch started sparkiac-chat",  # a unit that gives up changes nothing
         "+/usr/local/lib/sparkiac/preflight --start chat",
     ]
+    assert service_section["ExecStartPost"] == ["+/usr/local/lib/sparkiac/switch opened sparkiac-chat"]
     assert service_section["RuntimeDirectoryPreserve"] == ["restart"]
     assert service_section["TimeoutStartSec"] == ["700"]
     assert service_section["TimeoutStopSec"] == ["70"]
@@ -78,7 +79,10 @@ def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
     program = "+/usr/local/lib/sparkiac/load_memory"
     assert steps["ExecStartPre"][1] == f"{program} begin chat"  # before the preflight looks at the free memory
     assert "preflight" in steps["ExecStartPre"][2]
-    assert steps["ExecStartPost"] == [f"-{program} end chat"]
+    assert steps["ExecStartPost"] == [
+        "+/usr/local/lib/sparkiac/switch opened sparkiac-chat",
+        f"-{program} end chat",
+    ]
     assert f"-{program} end chat" in steps["ExecStopPost"]
     assert json.loads(tree[f"{ROOT}etc/sparkiac/chat/load-memory.json"].content) == {
         "drop_every_s": 1.0,

@@ -85,6 +85,9 @@ def test_what_a_program_restarts_by(rendered: Rendered) -> None:
     assert agent["secrets"] == ["hermes_key", "team_key"]
     service = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])["Service"]
     assert "+/usr/local/lib/sparkiac/switch started sparkiac-agent" in service["ExecStartPre"]
+    probe, opened = service["ExecStartPost"]
+    assert "probe.py check" in probe
+    assert opened == "+/usr/local/lib/sparkiac/switch opened sparkiac-agent"
 
 
 def test_the_promise_of_a_program(rendered: Rendered) -> None:

@@ -513,6 +513,15 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_two("port: 80, bind: any", "port: 80, bind: loopback"), _port("145")),
         Case(_two("port: 80, bind: any", "port: 81, bind: any")),
         Case(_two("command: [x]", "port: 80")),
+        Case(
+            _two("port: 22", "port: 81"),
+            ("NET007 4:145 port 22 of spark-01 is used by asr, and by the SSH server of the host",),
+        ),
+        Case(_two("port: 22", "port: 81").replace("1.11}", "1.11, ssh: {port: 2222}}")),
+        Case(
+            _two("port: 80", "port: 2222").replace("1.11}", "1.11, ssh: {port: 2222}}"),
+            ("NET007 5:145 port 2222 of spark-01 is used by tts, and by the SSH server of the host",),
+        ),
         Case(PAIR),
     ],
     **FLAGS,

@@ -7,14 +7,11 @@ import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from typing import Any
 
 from ..local import LocalHost
+from . import doors
 
-PREFIX = "sparkiac_store_"
-"""Beginning of the names of the tables, which uninstall removes."""
-FAMILIES = {4: "ip", 6: "ip6"}
 CONNECTIONS = 64
 """Most connections that may be open at the same time; the server closes any further one immediately."""
 REQUEST_S = 10
@@ -25,28 +22,10 @@ def admit(machine: LocalHost, port: str, peers: list[str]) -> None:
     """Let only these addresses connect to a port; if nft does not work, say that the port is open."""
     if not peers:
         return
-    rules = commands(f"_{port}", {"ports": [port], "peers": peers})
     try:
-        fault = machine.run("nft", *(f"{rule};" for rule in rules)).errors
-    except OSError as error:
-        fault = str(error)
-    if fault:
-        sys.stderr.write(f"port {port} is open for every host that reaches this one: {fault.strip()}\n")
-
-
-def commands(unit: str, wanted: dict[str, Any]) -> list[str]:
-    """Return the commands of nft, which are executed as one transaction."""
-    table = f"inet {PREFIX}{unit.replace('-', '_')}"
-    port = f"tcp dport {{ {', '.join(wanted['ports'])} }}"
-    accepted = [f"{FAMILIES[ip_address(peer).version]} saddr {peer}" for peer in wanted["peers"]]
-    return [
-        f"add table {table}",
-        f"delete table {table}",
-        f"add table {table}",
-        f"add chain {table} arriving {{ type filter hook input priority -10; }}",
-        *(f"add rule {table} arriving {port} {each} accept" for each in ['iifname "lo"', *accepted]),
-        f"add rule {table} arriving {port} drop",
-    ]
+        doors.admit(machine, f"_{port}", [port], peers)
+    except doors.DoorsError as error:
+        sys.stderr.write(f"port {port} is open for every host that reaches this one: {error}\n")
 
 
 class PeerHandler(BaseHTTPRequestHandler):

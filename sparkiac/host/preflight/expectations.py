@@ -185,6 +185,8 @@ class Expectations(NamedTuple):
     links: tuple[ExpectedLink, ...]
     """Links of a host that runs nodes of groups."""
     ports: tuple[FreePort, ...]
+    nft: bool
+    """Whether nftables must work."""
     secrets: tuple[ExpectedSecret, ...]
     logins: tuple[RegistryLogin, ...]
     store: tuple[StoreExpectation, ...]

@@ -166,7 +166,14 @@ def revision(what: str, place: Path) -> CheckResult:
     return CheckResult("ok", label, found, wanted, code="MN008")
 
 
+def check_nft(_wanted: bool, host: LocalHost) -> Iterator[CheckResult]:  # noqa: FBT001
+    """Check that nftables works: without it, a server would be reached before it has passed."""
+    host.run("nft", "list", "tables")
+    yield CheckResult("ok", "nft", "works", "works")
+
+
 CHECKS = {
+    "nft": Check(check_nft, "install nftables, or set `nft: optional` for this host"),
     "disk": Check(check_disk, "free disk space; docker system df shows the size of images"),
     "ports": Check(check_port, "check what listens (ss -ltnp) and that this host has the address (ip -br address)"),
     "secrets": Check(

@@ -1,19 +1,20 @@
 """The health check of a container: readiness at first, then the watchdog.
 
 Each run checks health, names and the nodes of a group (connections()), and reads the load. It requests an answer at
-first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check. A wrong
-answer is an alert; it fails the check only if the server has been ready for an hour, so that it restarts at most once
-an hour.
+first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check. Three
+wrong answers in a row at the start end the server. Later a wrong answer is an alert; it fails the check only if the
+server has been ready for an hour, so that it restarts at most once an hour.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import metrics
 from .http import NotServingError, TimeoutOfAnswerError, WrongError
@@ -22,6 +23,9 @@ from .steps import ANSWERS, LIVE, READY, first_fault, run
 
 SERVER = 1
 """The first process of the container, which ends its children."""
+SERVER_LOG = Path("/proc/1/fd/2")
+TRIES = 3
+"""Wrong answers in a row that prove at the start that a server is wrong."""
 PERIOD_S = 300
 """Time between two answers of an idle server."""
 RETRY_S = 60
@@ -124,12 +128,21 @@ def connections(promise: dict[str, Any], state: dict[str, Any]) -> dict[str, Any
     recorded, seen = state["connections"], state["seen"]
     gone = [node for node, ends in recorded.items() if not set(ends) & set(found.get(node, ()))]
     if gone:
-        os.kill(SERVER, signal.SIGTERM)
         lost = ", ".join(gone)
-        raise NotServingError(f"the connection to {lost} is gone: this node ends and starts again with the others")
+        end_server(
+            NotServingError(f"the connection to {lost} is gone: this node ends and starts again with the others")
+        )
     known = {node: {*recorded.get(node, ()), *seen.get(node, ())} for node in found}
     both = {node: sorted(known[node] & set(ends)) for node, ends in found.items()}
     return {"connections": {node: ends for node, ends in both.items() if ends}, "seen": found}
+
+
+def end_server(why: NotServingError) -> NoReturn:
+    """End the server, with the reason in its log and as an error: systemd starts it again, or a switch goes back."""
+    with contextlib.suppress(OSError):
+        SERVER_LOG.write_text(f"ERROR [sparkiac] {why}\n", encoding="utf-8")
+    os.kill(SERVER, signal.SIGTERM)
+    raise why
 
 
 def ask(session: Session, watch: Watch) -> None:
@@ -137,17 +150,30 @@ def ask(session: Session, watch: Watch) -> None:
     first = watch.state["ready"] is None
     watch.state["asked"] = watch.now
     session.limit(FIRST_ANSWERS_S if first else ANSWER_TIMEOUT_S)
+    steps = READY[len(LIVE) :] if first else ANSWERS
     try:
-        raise_first(run(session, READY[len(LIVE) :] if first else ANSWERS))
+        raise_first(run(session, steps))
     except TimeoutOfAnswerError:
         watch.save(hung=True, counters=counters(session))
         raise
     except WrongError as error:
         watch.save(wrong=" ".join(str(error).split()), hung=False, counters=counters(session))
+        if first:
+            confirm(session, steps, error)
         if first or watch.age("ready") >= RESTART_S:
             raise
         return
     watch.save(answered=watch.now, wrong=None, hung=False, counters=counters(session))
+
+
+def confirm(session: Session, steps: tuple[str, ...], error: WrongError) -> None:
+    """Ask again after a wrong answer, and end the server if it is wrong each time."""
+    for _ in range(TRIES - 1):
+        another = Session(session.remote, session.promise)
+        another.limit_s, another.end = session.limit_s, session.end
+        if not isinstance(first_fault(run(another, steps)), WrongError):
+            return
+    end_server(WrongError(f"{error}, {TRIES} times in a row: the server is ended"))
 
 
 def counters(session: Session) -> str | None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import state as switch_state
 from ..local import LocalHost
+from ..network import doors
 from ..switch import drift as switch_drift
 from ..switch import store
 from . import machine as status_machine
@@ -38,11 +39,18 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
         parts = {
             "machine": pool.submit(status_machine.facts, machine),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
+            "doors": pool.submit(doors_fault, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
         }
         found = {name: part.result() for name, part in parts.items()}
     clock = {"begin_s": begin_s, "end_s": time.time()}
     return {"generation": state, **found, "root": os.geteuid() == 0, "unread": unread, "clock": clock}
+
+
+def doors_fault(machine: LocalHost) -> str | None:
+    """Return what is wrong with the table of nftables; None without root, which alone can read it."""
+    whole = doors.is_whole(machine, doors.read(machine))
+    return None if whole else f"table {doors.TABLE} of nftables lacks what was written to it"
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

@@ -1,16 +1,9 @@
-"""Drain a unit before it is stopped: refuse new connections to its port, and wait until it has answered all requests.
-
-The table `sparkiac_drain` of nftables rejects the first packet (SYN) of a connection; connections that exist go on. The
-hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host. The
-hook output sees the traffic of the host itself, except that of root: root runs the gate, the health checks of a
-container in the network of the host, and this program. Containers that share a Docker network with the unit reach it
-without its port on the host; they are not refused.
-"""
+"""Drain a unit before it is stopped: refuse new connections to its port, and wait until its requests have ended."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
-import json
 import time
 from ipaddress import ip_address
 from typing import Any, NamedTuple
@@ -19,22 +12,12 @@ from urllib.parse import urlsplit
 from .. import local as units_host
 from .. import series
 from ..local import LocalHost
+from ..network import doors
 
-TABLE = "inet sparkiac_drain"
-RULES = "/run/sparkiac/drain.nft"
 POLL_S = 0.5
 METRICS_TIMEOUT_S = 2
 CHUNK_BYTES = 1 << 16
 OK = 200
-SYN = "tcp flags & (fin | syn | rst | ack) == syn"
-REFUSED = "reject with tcp reset"
-SETS = {
-    "places4": ("ipv4_addr . inet_service", "ip daddr . tcp dport @places4"),
-    "places6": ("ipv6_addr . inet_service", "ip6 daddr . tcp dport @places6"),
-    "ports": ("inet_service", "fib daddr type local tcp dport @ports"),
-}
-"""Set → its type, and what it matches. `ports` has the ports of units that listen on all addresses."""
-CHAINS = (("arriving", "prerouting", 'iifname != "lo"'), ("leaving", "output", "meta skuid != 0"))
 ESTABLISHED = "01"
 
 
@@ -59,7 +42,7 @@ def drain(machine: LocalHost, units: list[dict[str, Any]], within_s: int) -> lis
     """Refuse new connections to the units and wait until they are idle twice in a row, at most `within_s` seconds."""
     todo = [unit for unit in units if unit["listen"] is not None]
     began = time.monotonic()
-    refused = bool(todo) and load(machine, [*_table(), *_elements("add", todo)])
+    refused = bool(todo) and refuse(machine, todo)
     idle = {unit["name"]: 0 for unit in todo}
     done: dict[str, Drained] = {}
     while len(done) < len(todo):
@@ -76,68 +59,29 @@ def drain(machine: LocalHost, units: list[dict[str, Any]], within_s: int) -> lis
 
 def undrain(machine: LocalHost, units: list[dict[str, Any]] | None = None) -> None:
     """Accept connections to these units again, or with None to all."""
-    if units is not None:
-        load(machine, [*_table(), *_elements("add", units), *_elements("delete", units)])
-    if units is None or not drained(machine):
-        load(machine, [f"add table {TABLE}", f"delete table {TABLE}"])
+    with contextlib.suppress(doors.DoorsError):  # without nft, nothing was refused
+        doors.undrain(machine, None if units is None else [unit["listen"] for unit in units if unit["listen"]])
 
 
 def drained(machine: LocalHost) -> list[str]:
-    """Return the addresses and ports whose new connections are refused, sorted."""
-    try:
-        done = machine.run("nft", "--json", "list", "table", *TABLE.split())
-    except OSError:
-        return []
-    if done.code:  # there is no such table
-        return []
-    sets = [entry["set"] for entry in json.loads(done.output)["nftables"] if "set" in entry]
-    return sorted(_shown(each) for found in sets for each in found.get("elem", []))
+    """Return the addresses and ports whose new connections are refused because of a drain, sorted."""
+    return sorted({_shown(listen) for listen in doors.read(machine).drained.values()})
 
 
-def _shown(element: dict[str, Any] | int) -> str:
-    address, port = ("*", element) if isinstance(element, int) else element["concat"]
+def _shown(listen: str) -> str:
+    address, port = doors.split(listen)
+    if ip_address(address).is_unspecified:
+        return f"*:{port}"
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def load(machine: LocalHost, commands: list[str]) -> bool:
-    """Execute commands of nft as one transaction; return whether that worked."""
-    units_host.write(machine, RULES, "\n".join(commands) + "\n")
+def refuse(machine: LocalHost, units: list[dict[str, Any]]) -> bool:
+    """Refuse new connections to the units; return whether that worked."""
     try:
-        return machine.run("nft", "--file", str(machine.path(RULES))).code == 0
-    except OSError:
+        doors.drain(machine, {unit["name"]: unit["listen"] for unit in units})
+    except doors.DoorsError:
         return False
-
-
-def _table() -> list[str]:
-    """Return the commands that create the table if it is missing; its sets keep their elements."""
-    found = [f"add table {TABLE}"]
-    found += [f"add set {TABLE} {name} {{ type {kind}; }}" for name, (kind, _) in SETS.items()]
-    for chain, hook, where in CHAINS:
-        found.append(f"add chain {TABLE} {chain} {{ type filter hook {hook} priority -300; policy accept; }}")
-        found.append(f"flush chain {TABLE} {chain}")
-        found += [f"add rule {TABLE} {chain} {where} {match} {SYN} {REFUSED}" for _, match in SETS.values()]
-    return found
-
-
-def _elements(verb: str, units: list[dict[str, Any]]) -> list[str]:
-    """Return a command that adds or deletes each place, once: a second deletion of a place would fail."""
-    places = dict.fromkeys(place for unit in units if (place := place_of(unit)))
-    return [f"{verb} element {TABLE} {_element(*place)}" for place in places]
-
-
-def _element(address: str, port: int) -> str:
-    parsed = ip_address(address)
-    if parsed.is_unspecified:
-        return f"ports {{ {port} }}"
-    return f"places{parsed.version} {{ {parsed} . {port} }}"
-
-
-def place_of(unit: dict[str, Any]) -> tuple[str, int] | None:
-    """Return address and port on which a unit accepts connections, if it does."""
-    if unit["listen"] is None:
-        return None
-    address, _, port = unit["listen"].rpartition(":")
-    return address.strip("[]"), int(port)
+    return True
 
 
 def running_of(machine: LocalHost, unit: dict[str, Any]) -> int:
@@ -181,7 +125,7 @@ def body(answer: http.client.HTTPResponse) -> str:
 
 def connections(machine: LocalHost, unit: dict[str, Any]) -> int:
     """Return the open connections to the port of a unit: to a process of the host, or to a published port."""
-    place = place_of(unit)
+    place = doors.split(unit["listen"]) if unit["listen"] else None
     return max(sockets(machine, place[1]), forwarded(machine, *place)) if place else 0
 
 

@@ -170,6 +170,8 @@ class GenerationPlan(NamedTuple):
     sysctls: tuple[Sysctl, ...]
     group: ChangeGroup | None
     """Hosts that change together with this one; None if it changes alone."""
+    nft_optional: bool
+    """Whether units start even if their ports cannot be closed until they have passed."""
     needs: Needs
 
 

@@ -54,7 +54,7 @@ def check_host(wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
 def check_unit(name: str, wanted: dict[str, Any], host: LocalHost) -> list[CheckResult]:
     """Check one unit before its start and prepare the start."""
     validated("preflight", "expectations", wanted, Expectations)
-    asked = {"start": {**wanted["units"][name], "name": name}}
+    asked = {"start": {**wanted["units"][name], "name": name, "nft": wanted["nft"]}}
     if (kernel := wanted["unpinnable"]) and name in kernel["rdma_units"]:
         asked["unpinnable"] = kernel
     return [line for key, value in asked.items() for line in run_check(key, CHECKS[key], value, host)]

@@ -96,7 +96,7 @@ def fetch(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
 def share(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
     """Serve files and images to other hosts until stopped."""
     token = read_token(arguments.token_file)
-    admit(LocalHost(), arguments.listen[0].rpartition(":")[2], arguments.peer)
+    admit(LocalHost(arguments.root), arguments.listen[0].rpartition(":")[2], arguments.peer)
     shared = stage_share.SharedContent(selected_models(arguments, read), frozenset(arguments.image), token)
     stage_share.share(shared, arguments.listen)
     return 0
@@ -171,10 +171,11 @@ def parser() -> argparse.ArgumentParser:
     kinds["share"].add_argument("--image", action="append", default=[], metavar="ID")
     for name in ("fetch", "load", "share"):
         kinds[name].add_argument("--token-file", type=Path, required=name != "fetch", metavar="FILE")
+    for name in ("record", "prune", "share"):
+        kinds[name].add_argument("--root", type=Path, default=Path("/"), metavar="DIR")
     for name in ("record", "prune"):
         kinds[name].add_argument("--generation", required=True)
         kinds[name].add_argument("--dry-run", action="store_true", help="change nothing")
-        kinds[name].add_argument("--root", type=Path, default=Path("/"), metavar="DIR")
     kinds["record"].add_argument("--needs", required=True, type=json.loads, metavar="JSON")
     kinds["prune"].add_argument("--keep", type=int, required=True, metavar="N")
     return parser

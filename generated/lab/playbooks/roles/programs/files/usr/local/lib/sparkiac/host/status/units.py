@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import local, series
 from ..local import LocalHost
+from ..network import doors
 from ..switch import drain, report, starts
 from . import journal
 
@@ -41,7 +42,7 @@ def facts(
     machine: LocalHost, units: list[dict[str, Any]], metrics: list[str], unread: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return the facts about each unit, in the same order; `metrics` are the names that are read."""
-    names = [unit["name"] for unit in units]
+    names, shut = [unit["name"] for unit in units], doors.read(machine).shut
     with ThreadPoolExecutor(THREADS) as pool:
         servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
         wrong = pool.submit(journal.wrong, machine, names)
@@ -57,6 +58,7 @@ def facts(
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
                 "wrong": wrong.result().get(unit["name"]),
+                "closed": unit["name"] in shut,
                 "gave_up": starts.gave_up(machine, unit["name"]),
                 **answered,
             }

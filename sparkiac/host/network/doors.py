@@ -1,0 +1,288 @@
+"""The table `inet sparkiac` of nftables: ports that take no new connections, and ports that are open for peers only.
+
+Its sets are `closed` (units whose server has not passed yet) and `drained` (units that are about to stop), each by
+address and port for IPv4 and IPv6, and by port for units that listen on all addresses. The rules match the first packet
+(SYN) of a connection, so connections that exist are never cut.
+
+The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
+The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a
+container in the network of the host. Containers that share a Docker network with a unit reach it without its port on
+the host; they are not refused.
+
+The record in /run says what the table has. Each change writes the whole table in one transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import local
+from ..local import LocalHost
+
+TABLE = "inet sparkiac"
+RULES, RECORD, LOCK = (f"/run/sparkiac/doors.{kind}" for kind in ("nft", "json", "lock"))
+KEEPER = "sparkiac-doors"
+"""Unit that writes the table again if somebody else has changed it."""
+PROGRAM = "/usr/local/lib/sparkiac/switch"
+KEPT = ("--property=Restart=always", "--property=RestartSec=1", "--property=StartLimitIntervalSec=0")
+SYN = "tcp flags & (fin | syn | rst | ack) == syn"
+SETS = {
+    "places4": ("ipv4_addr . inet_service", "ip daddr . tcp dport"),
+    "places6": ("ipv6_addr . inet_service", "ip6 daddr . tcp dport"),
+    "ports": ("inet_service", "fib daddr type local tcp dport"),
+}
+"""Set → its type, and what it matches. `ports` has the ports of units that listen on all addresses."""
+HOOKS = {"arriving": ("prerouting", 'iifname != "lo"'), "leaving": ("output", "meta skuid != 0")}
+FAMILIES = {4: "ip", 6: "ip6"}
+FORMER_DRAIN, FORMER_PEERS = "sparkiac_drain", "sparkiac_store_"
+"""Tables of former versions; the second is the beginning of a name."""
+SSH_PORT = 22
+EVERY = "0.0.0.0"  # noqa: S104
+
+
+class DoorsError(RuntimeError):
+    """The table cannot be written."""
+
+
+class PeerPorts(NamedTuple):
+    """Ports that only some addresses may connect to."""
+
+    ports: list[str]
+    """Port numbers, and ranges such as 29510-29599."""
+    peers: list[str]
+
+
+class Doors(NamedTuple):
+    """What the table has."""
+
+    closed: Mapping[str, str] = {}
+    """Unit → address:port of a server that has not passed since its start."""
+    held_open: Mapping[str, float] = {}
+    """Unit → time of the monotonic clock until which its port is open although it has not passed."""
+    drained: Mapping[str, str] = {}
+    """Unit → address:port."""
+    peers: Mapping[str, PeerPorts] = {}
+    """Unit without prefix, or _PORT → ports that are open for peers only."""
+    table: str = ""
+    """The table as nft lists it after it was written; empty if there is none."""
+
+    @property
+    def shut(self) -> list[str]:
+        """Return the units whose ports are closed now."""
+        return [unit for unit in self.closed if self.held_open.get(unit, 0.0) <= time.monotonic()]
+
+
+def close(machine: LocalHost, unit: str, listen: str) -> None:
+    """Refuse new connections to a unit until it has passed."""
+    change(machine, lambda doors: doors._replace(closed={**doors.closed, unit: listen}))
+
+
+def passed(machine: LocalHost, unit: str, listen: str) -> None:
+    """Accept connections to a unit; also for other units at its place, which cannot run at the same time."""
+    change(machine, lambda doors: doors._replace(closed=without(doors.closed, [listen]), held_open=less(doors, unit)))
+
+
+def less(doors: Doors, unit: str) -> dict[str, float]:
+    """Return until when ports are held open, except that of a unit."""
+    return {name: until for name, until in doors.held_open.items() if name != unit}
+
+
+def without(places: Mapping[str, str], listens: Iterable[str]) -> dict[str, str]:
+    """Return the units at other places."""
+    gone = list(map(split, listens))
+    return {unit: place for unit, place in places.items() if not any(meet(split(place), each) for each in gone)}
+
+
+def meet(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Return whether two programs cannot listen at these places at the same time."""
+    every = any(ip_address(address).is_unspecified for address, _ in (one, other))
+    return one[1] == other[1] and (one[0] == other[0] or every)
+
+
+def drain(machine: LocalHost, units: Mapping[str, str]) -> None:
+    """Refuse new connections to units until they are undrained."""
+    change(machine, lambda doors: doors._replace(drained={**doors.drained, **units}))
+
+
+def undrain(machine: LocalHost, listens: Iterable[str] | None) -> None:
+    """Accept connections at these places again, or with None at all."""
+    change(
+        machine,
+        lambda doors: doors._replace(drained={} if listens is None else without(doors.drained, listens)),
+    )
+
+
+def admit(machine: LocalHost, owner: str, ports: Iterable[str], peers: Iterable[str]) -> None:
+    """Let only these addresses connect to ports."""
+    found = PeerPorts(list(ports), list(peers))
+    change(machine, lambda doors: doors._replace(peers={**doors.peers, owner: found}))
+
+
+def change(machine: LocalHost, edit: Callable[[Doors], Doors]) -> Doors:
+    """Change the record, and write the table if it is not what the record says; raise DoorsError if that fails."""
+    with locked(machine):
+        before = read(machine)
+        wanted, whole = edit(before), is_whole(machine, before)
+        if wanted == before and whole:
+            return before
+        if not whole:
+            local.say(f"table {TABLE} was changed by another program; it is written again")
+        refuse_ssh(machine, wanted)
+        local.write(machine, RULES, "\n".join(commands(wanted)) + "\n")
+        nft(machine, "--file", str(machine.path(RULES)))
+        wanted = wanted._replace(table=listed(machine))
+        local.write(machine, RECORD, json.dumps({**wanted._asdict(), "peers": named(wanted)}))
+    if wanted.table and machine.path(PROGRAM).exists():  # systemd-run fails if it runs already
+        machine.run("systemd-run", "--quiet", "--collect", f"--unit={KEEPER}", *KEPT, PROGRAM, "doors")
+    return wanted
+
+
+def named(doors: Doors) -> dict[str, dict[str, list[str]]]:
+    """Return the peers as JSON."""
+    return {owner: each._asdict() for owner, each in doors.peers.items()}
+
+
+@contextlib.contextmanager
+def locked(machine: LocalHost) -> Iterator[None]:
+    """Keep other programs from changing the table."""
+    path = machine.path(LOCK)
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def read(machine: LocalHost) -> Doors:
+    """Return the record; an empty one if there is none, or one that this version does not know."""
+    found = local.read_record(machine, RECORD, Doors)
+    if found is None:
+        return Doors()
+    return Doors(**{**found, "peers": {owner: PeerPorts(**each) for owner, each in found["peers"].items()}})
+
+
+def is_whole(machine: LocalHost, doors: Doors) -> bool:
+    """Return whether the table is as it was written."""
+    return not doors.table or listed(machine) == doors.table
+
+
+def nft(machine: LocalHost, *words: str) -> str:
+    """Run nft and return its output; raise DoorsError if it does not work."""
+    try:
+        done = machine.run(*outside(), "nft", *words)
+    except OSError as error:
+        raise DoorsError(f"nft cannot be run ({error.strerror}): install nftables") from error
+    if done.code:
+        raise DoorsError(f"nft does not work on this host: {' '.join(done.errors.split())}")
+    return done.output
+
+
+def outside() -> list[str]:
+    """Return what runs a command in the network of the host: a unit with PrivateNetwork has its own, also as root."""
+    try:
+        own, host = (Path(f"/proc/{process}/ns/net").readlink() for process in ("self", "1"))
+    except OSError:  # not root
+        return []
+    return [] if own == host else ["nsenter", "--net=/proc/1/ns/net"]
+
+
+def listed(machine: LocalHost) -> str:
+    """Return the table as nft lists it; an empty text if there is none."""
+    try:
+        return nft(machine, "--stateless", "list", "table", *TABLE.split())
+    except DoorsError:
+        return ""
+
+
+def refuse_ssh(machine: LocalHost, doors: Doors) -> None:
+    """Raise DoorsError if a port is that of the SSH server."""
+    listens = [*doors.closed.values(), *doors.drained.values()]
+    ports = [listen.rpartition(":")[2] for listen in listens]
+    ranges = [each.partition("-") for each in (*ports, *(port for each in doors.peers.values() for port in each.ports))]
+    for port in ssh_ports(machine) if ranges else ():
+        if any(int(first) <= port <= int(last or first) for first, _, last in ranges):
+            raise DoorsError(f"port {port} is the SSH port of this host, which is never closed: choose another port")
+
+
+def ssh_ports(machine: LocalHost) -> set[int]:
+    """Return the ports of the SSH server, from its settings and its socket unit; 22 if neither names one."""
+    found = []
+    for pattern, argv in (
+        (r"^port (\d+)$", ("sshd", "-T", "-C", "user=root,host=localhost,addr=127.0.0.1")),
+        (r":(\d+) \(Stream\)", ("systemctl", "show", "--property=Listen", "ssh.socket")),
+    ):
+        with contextlib.suppress(OSError):
+            found += re.findall(pattern, machine.run(*argv).output, re.MULTILINE)
+    return {int(port) for port in found} or {SSH_PORT}
+
+
+def commands(doors: Doors) -> list[str]:
+    """Return the commands that write the table and remove those of former versions."""
+    former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in doors.peers)]
+    gone = [TABLE, *(f"inet {name}" for name in former)]
+    found = [f"{verb} table {table}" for table in gone for verb in ("add", "delete")]
+    refused = {"closed": [doors.closed[unit] for unit in doors.shut], "drained": [*doors.drained.values()]}
+    if not any((*refused.values(), doors.peers)):
+        return found
+    found.append(f"add table {TABLE}")
+    found += [f"add set {TABLE} {name}_{kind} {{ type {SETS[kind][0]}; }}" for name in refused for kind in SETS]
+    found += [
+        f"add element {TABLE} {name}_{element(listen)}" for name, listens in refused.items() for listen in listens
+    ]
+    for chain, (hook, where) in HOOKS.items():
+        found.append(f"add chain {TABLE} {chain} {{ type filter hook {hook} priority -300; policy accept; }}")
+        found += [
+            f"add rule {TABLE} {chain} {where} {match} @{name}_{kind} {SYN} reject with tcp reset"
+            for name in refused
+            for kind, (_, match) in SETS.items()
+        ]
+    return [*found, *between_hosts(doors.peers.values())]
+
+
+def between_hosts(wanted: Iterable[PeerPorts]) -> Iterator[str]:
+    """Return the commands for ports that are open for peers only."""
+    chain = f"{TABLE} peers"
+    yield f"add chain {chain} {{ type filter hook input priority -10; policy accept; }}"
+    yield f'add rule {chain} iifname "lo" accept'
+    ports = [(f"tcp dport {{ {', '.join(each.ports)} }}", each.peers) for each in wanted]
+    for port, peers in ports:
+        sources = [f"{FAMILIES[ip_address(peer).version]} saddr {peer}" for peer in peers]
+        yield from (f"add rule {chain} {port} {source} accept" for source in sources)
+    yield from (f"add rule {chain} {port} {SYN} drop" for port, _ in ports)
+
+
+def element(listen: str) -> str:
+    """Return the set and the element of address:port."""
+    address, port = split(listen)
+    parsed = ip_address(address)
+    return f"ports {{ {port} }}" if parsed.is_unspecified else f"places{parsed.version} {{ {parsed} . {port} }}"
+
+
+def split(listen: str) -> tuple[str, int]:
+    """Return address and port; a name counts as all addresses."""
+    address, _, port = listen.rpartition(":")
+    try:
+        return str(ip_address(address.strip("[]"))), int(port)
+    except ValueError:
+        return EVERY, int(port)
+
+
+def tables(machine: LocalHost) -> list[str]:
+    """Return the names of our tables, with those of former versions."""
+    try:
+        found = json.loads(nft(machine, "--json", "list", "tables") or "{}").get("nftables", [])
+    except DoorsError:
+        return []
+    names = sorted(entry["table"]["name"] for entry in found if "table" in entry)
+    return [name for name in names if name in {TABLE.split()[1], FORMER_DRAIN} or name.startswith(FORMER_PEERS)]

@@ -1,0 +1,112 @@
+"""The port of a unit is closed when a start begins and open when its server has passed, on a host of stand-ins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sparkiac.host.network import doors
+from sparkiac.host.switch import restart
+from tests.host.switching import PROGRAM, Host, Result, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAN, LOOPBACK = "10.0.0.1:8001", "127.0.0.1:8001"
+CLOSED = "add element inet sparkiac closed_places4 { 10.0.0.1 . 8001 }"
+
+
+class Planned(Host):
+    """A host with one unit; `broken` is what nft answers instead of working."""
+
+    broken: str | None = None
+
+    def __init__(self, root: Path, listen: str | None = LAN, **plan: object) -> None:
+        """Plan it."""
+        super().__init__(root)
+        units = [unit("a", listen=listen), unit("b")]
+        keys = {"host": "spark-01", "memory_bytes": None, "turns": [], "sysctls": [], "group": None}
+        needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
+        self.planned = {**keys, "nft_optional": False, "needs": needs, "units": units, **plan}
+        self.write(f"/{PROGRAM.store.PLAN}", PROGRAM.json.dumps(self.planned))
+        self.write("/etc/sparkiac/a/compose.yaml", "a 1")
+        self.said_to_systemd: list[str] = []
+
+    def run(self, *argv: str) -> Any:  # noqa: ANN401
+        """Run a command."""
+        if argv[0] == "nft" and self.broken is not None:
+            return Result(1, "", self.broken)
+        if argv[0] == "systemd-notify":
+            self.said_to_systemd.append(argv[1])
+        return super().run(*argv)
+
+
+def test_a_start_closes_the_port_and_the_passed_gate_opens_it(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    PROGRAM.started(host, "sparkiac-a")
+    assert CLOSED in host.table
+    PROGRAM.started(host, "sparkiac-a")  # the server crashed while it loaded
+    assert CLOSED in host.table
+    PROGRAM.opened(host, "sparkiac-a")
+    assert host.table == ""
+    PROGRAM.started(host, "sparkiac-b")
+    assert host.table == "", "a unit that does not listen"
+
+
+def test_a_unit_of_a_former_version_is_opened_by_the_switch_that_started_it(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    PROGRAM.started(host, "sparkiac-a")
+    assert host.planned
+    restart.restart(host, host.planned, [])
+    assert host.table == ""
+
+
+def test_nothing_listens_for_other_hosts_if_its_port_cannot_be_closed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Planned(tmp_path)
+    host.broken = "Error: Could not process rule: Operation not supported\n"
+    fault = (
+        "port 8001 cannot be closed until the server has passed: "
+        "nft does not work on this host: Error: Could not process rule: Operation not supported"
+    )
+    with pytest.raises(doors.DoorsError) as raised:
+        PROGRAM.started(host, "sparkiac-a")
+    assert str(raised.value) == f"{fault}; or set `nft: optional` for this host"
+    assert host.said_to_systemd == [f"--status=starting {fault}"]
+    optional = Planned(tmp_path, nft_optional=True)
+    optional.broken = host.broken
+    PROGRAM.started(optional, "sparkiac-a")
+    assert capsys.readouterr().err == f"sparkiac-a: {fault}\n"
+    PROGRAM.opened(optional, "sparkiac-a")
+    own = Planned(tmp_path, LOOPBACK)
+    own.broken = host.broken
+    PROGRAM.started(own, "sparkiac-a")
+    PROGRAM.opened(own, "sparkiac-a")
+
+
+def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    PROGRAM.started(host, "sparkiac-a")
+    arguments = PROGRAM.parse(["open", "sparkiac-a", "--for", "2h"])
+    said = PROGRAM.COMMANDS["open"](host, arguments)["lines"]
+    assert said == ["the port of sparkiac-a is open for 7200 s on request, whether its server has passed or not"]
+    assert host.table == ""
+    with pytest.raises(ValueError, match=r"^no unit sparkiac-c on this host"):
+        PROGRAM.hold_open(host, "sparkiac-c", 1)
+
+
+@pytest.mark.parametrize("time", ["", "1", "h", "1 day", "-1h"])
+def test_a_time_that_is_no_duration_is_refused(time: str) -> None:
+    with pytest.raises(SystemExit):
+        PROGRAM.parse(["open", "sparkiac-a", f"--for={time}"])
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_the_table_is_kept_by_a_program_of_its_own(tmp_path: Path, written: bool) -> None:  # noqa: FBT001
+    host = Planned(tmp_path)
+    if written:
+        host.write(doors.PROGRAM, "")
+    PROGRAM.started(host, "sparkiac-a")
+    assert host.launched == (["doors"] if written else []), "there is none before the first apply"
