@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ..network.peers import commands
+from .. import local
+from ..network import doors
 from . import fabric, needs
 from .host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
-RULES = "/run/sparkiac/store.nft"
+NO_NFT = "install nftables; without it, every host that reaches this one can connect"
 MANIFESTS = "/etc/sparkiac"
 MEMORY_WAIT_S = 60  # the driver releases the memory of a stopped container only after some seconds
 
@@ -38,7 +39,7 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     if wanted["fabric"]:
         yield from fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     if wanted["group_ports"]:
-        yield restrict(wanted["name"], wanted["group_ports"], host)
+        yield restrict(wanted["name"], {**wanted["group_ports"], "nft": wanted["nft"]}, host)
     yield image(wanted["image"], host)
 
 
@@ -99,19 +100,13 @@ def image(name: str, host: LocalHost) -> CheckResult:
 
 
 def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:
-    """Let only the other nodes of a group connect to the ports that a node opens without a password.
-
-    The start goes on if that fails, because nftables may be missing.
-    """
+    """Let only the other nodes of a group connect to the ports that a node opens without a password."""
     port, peers = f"port {', '.join(wanted['ports'])}", ", ".join(wanted["peers"])
-    path = host.path(RULES)
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    path.write_text("\n".join(commands(unit, wanted)) + "\n", encoding="ascii")
-    hint = "install nftables; without it, every host that reaches this one can connect"
     try:
-        host.run("nft", "--file", str(path))
-    except (OSError, RuntimeError) as error:
-        return CheckResult("warn", port, f"open: {error}", f"open for {peers} only", hint)
+        doors.admit(local.LocalHost(host.root), unit, wanted["ports"], wanted["peers"])
+    except doors.DoorsError as error:
+        state = "FAIL" if wanted["nft"] else "warn"
+        return CheckResult(state, port, f"open: {error}", f"open for {peers} only", NO_NFT)
     return CheckResult("ok", port, f"open for {peers} only", f"open for {peers} only")
 
 

@@ -9,8 +9,10 @@ switch status                   generations and turn of this host
 switch drift                    what differs from the current generation, with the changes as a diff
 switch lease take|renew|release one apply at a time (take: who asks, JSON on standard input)
 switch drain|undrain [UNIT...]  take no new connections, and wait until the running requests have ended
+switch open UNIT --for 1h       take connections although the server of the unit has not passed
 switch uninstall [--dry-run]    remove everything that sparkiac installed
-Called by systemd: switch run (the switch itself), answer (of a coordinator), recover (at boot), started UNIT.
+Called by systemd: switch run (the switch itself), answer (of a coordinator), recover (at boot), started UNIT and
+opened UNIT (begin and end of a start), doors (which keeps the table of nftables).
 
 Each command prints one JSON object. Exit status: 0 done, 1 failed (one sentence on stderr says why), 2 usage,
 5 another apply holds the lease.
@@ -21,6 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,10 +32,11 @@ from typing import Any
 from .. import state as switch_state
 from ..contract import validated
 from ..local import LocalHost
+from ..network.doors import DoorsError
 from . import drain as switch_drain
 from . import drift as switch_drift
 from . import lease as switch_lease
-from . import look, record, start, starts, store, uninstall
+from . import look, opening, record, start, starts, store, uninstall
 from .run import STEP_ERRORS
 
 HELD = 5
@@ -93,14 +97,47 @@ def lease(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def started(machine: LocalHost, name: str) -> dict[str, Any]:
-    """Record the inputs of a unit that starts; fail if its files are from an unfinished switch, or if it gives up."""
+    """Record the inputs of a unit that starts, and close its port.
+
+    Fail if its files are from an unfinished switch, if it gives up, or if its port cannot be closed.
+    """
     start.check_finished(machine, name)
     try:
-        record.record(machine, store.installed(machine), name, os.environ.get("INVOCATION_ID", ""))
+        plan = store.installed(machine)
+        opening.close(machine, plan, name)
+        record.record(machine, plan, name, os.environ.get("INVOCATION_ID", ""))
         starts.begin(machine, name)
+    except DoorsError:
+        raise
     except STEP_ERRORS as error:
         sys.stderr.write(f"switch started: {error}; the next apply restarts it\n")
     return {}
+
+
+def opened(machine: LocalHost, name: str) -> dict[str, Any]:
+    """Open the port of a unit whose server has passed."""
+    opening.passed(machine, store.installed(machine), name)
+    return {}
+
+
+def hold_open(machine: LocalHost, name: str, for_s: int) -> dict[str, Any]:
+    """Open the port of a unit for some time."""
+    [unit] = units_of(machine, [name])
+    return {"lines": [opening.hold_open(machine, unit["name"], for_s)]}
+
+
+def keep(machine: LocalHost) -> dict[str, Any]:
+    """Keep the table of nftables as it was written."""
+    opening.keep(machine)
+    return {}
+
+
+def seconds(text: str) -> int:
+    """Return the seconds of a duration such as 90s, 10m or 1h."""
+    found = re.fullmatch(r"([0-9]{1,6})([smh])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"not a duration such as 90s, 10m or 1h: {text!r}")
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def read() -> dict[str, Any]:
@@ -128,7 +165,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     kinds["lease"].add_argument("--run", required=True)
     for name in ("drain", "undrain"):
         kinds[name].add_argument("units", nargs="*", metavar="UNIT")
-    kinds["started"].add_argument("unit", metavar="UNIT")
+    for name in ("started", "opened", "open"):
+        kinds[name].add_argument("unit", metavar="UNIT")
+    kinds["open"].add_argument("--for", dest="for_s", type=seconds, required=True, metavar="TIME", help="such as 1h")
     removing.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     removing.add_argument("--weights", action="store_true", help="also remove weights that only sparkiac downloaded")
     return parser.parse_args(argv)
@@ -149,6 +188,9 @@ COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] =
     "answer": lambda machine, _: start.answer(machine),
     "recover": lambda machine, _: start.recover(machine),
     "started": lambda machine, arguments: started(machine, arguments.unit),
+    "opened": lambda machine, arguments: opened(machine, arguments.unit),
+    "open": lambda machine, arguments: hold_open(machine, arguments.unit, arguments.for_s),
+    "doors": lambda machine, _: keep(machine),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import local
 from ..local import LocalHost, say, unit_file
-from . import actions, drain, record, report, store
+from . import actions, drain, opening, record, report, store
 from .actions import UnitAction
 
 
@@ -62,6 +62,7 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
     # With Type=notify, systemctl returns when the server is ready or has failed.
     machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if local.states(machine, [step.unit])[step.unit]["ActiveState"] in actions.RUNNING:
+        opening.passed(machine, {"units": [unit]}, step.unit)  # the unit of a former version does not do so itself
         return []
     return [report.report(machine, unit, since)]
 

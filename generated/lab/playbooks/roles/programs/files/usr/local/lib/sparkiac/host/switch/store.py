@@ -35,6 +35,7 @@ NOTHING: dict[str, Any] = {
     "units": [],
     "sysctls": [],
     "group": None,
+    "nft_optional": False,
     "needs": {"images": [], "stores": [], "extra_files": [], "caches": []},
 }
 """Plan of a host without a generation."""
@@ -123,8 +124,8 @@ def installed(machine: LocalHost) -> dict[str, Any]:
 
 
 def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
-    """Return the plan of a generation; older versions of sparkiac did not write the addresses of a group."""
-    plan = json.loads(text)
+    """Return the plan of a generation; older versions of sparkiac did not write each key of it."""
+    plan = {"nft_optional": False, **json.loads(text)}
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
     return dict(validated("program", name, plan, GenerationPlan))

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from .. import state
 from ..local import LocalHost, setting, unit_file
-from ..network.peers import PREFIX
+from ..network import doors
 from ..stage import prune
-from . import drain, drift
+from . import drift
 from .install import ORIGINALS
 from .store import GENERATIONS, HOME
 
@@ -65,9 +65,10 @@ def steps(machine: LocalHost, *, weights: bool) -> Iterator[Step]:
     """Return everything that is removed, in this order."""
     found = installed(machine)
     yield from (Step(f"unit {name}", partial(stop, machine, name)) for name in units_of(machine, found))
-    if drain.drained(machine):
-        yield Step("nftables table inet sparkiac_drain", partial(undrain, machine))
-    for name in stores(machine):
+    keeper = f"{doors.KEEPER}.service"
+    if machine.run("systemctl", "is-active", "--quiet", keeper).code == 0:
+        yield Step(f"unit {keeper}", partial(command, machine, "systemctl", "stop", keeper))
+    for name in doors.tables(machine):
         yield Step(f"nftables table inet {name}", partial(command, machine, "nft", "delete", "table", "inet", name))
     for path in (path for path in found if not path.startswith(("etc/sparkiac/", "usr/"))):
         yield Step(f"/{path}", partial(remove_file, machine, path))
@@ -106,22 +107,6 @@ def staying(machine: LocalHost, *, weights: bool) -> Iterator[tuple[str, str]]:
 def stop(machine: LocalHost, unit: str) -> str:
     """Stop and disable a unit."""
     return command(machine, "systemctl", "stop", unit) or command(machine, "systemctl", "disable", unit)
-
-
-def undrain(machine: LocalHost) -> str:
-    """Remove the rules that refuse new connections."""
-    drain.undrain(machine)
-    return "nft cannot remove it" if drain.drained(machine) else ""
-
-
-def stores(machine: LocalHost) -> list[str]:
-    """Return the tables of nftables that protect the rendezvous stores of groups."""
-    try:
-        listed = machine.run("nft", "--json", "list", "tables").output
-    except OSError:
-        return []
-    tables = [entry["table"] for entry in json.loads(listed or "{}").get("nftables", []) if "table" in entry]
-    return sorted(table["name"] for table in tables if table["name"].startswith(PREFIX))
 
 
 def remove_file(machine: LocalHost, name: str) -> str:
