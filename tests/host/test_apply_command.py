@@ -45,7 +45,7 @@ def apply(bench: Bench, *, only_check: bool = False, **variables: object) -> Exi
     values = {**LOCAL, "ansible_python_interpreter": str(interpreter()), **variables}
     options = parse(["--connection=local", "-e", json.dumps(values)])
     session = ApplySession(fleet, options, bench.folder / "ansible.log", "text")
-    return session.run(asks=False, only_check=only_check)
+    return session.run(asks=False, only_check=only_check, older=False)
 
 
 def states(said: str) -> dict[str, str]:
