@@ -117,6 +117,15 @@ def test_settings_of_the_container_and_timeouts(cli: Cli, put: Callable[..., Non
     ]
 
 
+def test_a_description_restarts_nothing(cli: Cli, put: Callable[..., None]) -> None:
+    """The host decides so too: `effective` is its own code."""
+    put(deployment(), deployment("description: Fast answers"))
+    found = compared(cli)
+    assert steps(found) == []
+    [host] = found["hosts"]
+    assert any("sparkiac-chat.service" in each["because"] for each in host["effects"])
+
+
 def test_the_same_inventory_changes_nothing(cli: Cli, put: Callable[..., None]) -> None:
     put(deployment(), f"# a comment\n{deployment()}")
     outcome = cli("diff", "old.yaml", "new.yaml")

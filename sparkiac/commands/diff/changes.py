@@ -17,7 +17,7 @@ from sparkiac.commands.apply import tree
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
-from sparkiac.host.switch import effects
+from sparkiac.host.switch import effective, effects
 from sparkiac.host.switch.store import NOTHING
 from sparkiac.pipeline import InputFile
 from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
@@ -181,6 +181,8 @@ class _HostTree(NamedTuple):
 
     files: dict[str, str]
     """Path → hash of mode and content."""
+    counting: dict[str, str]
+    """Path → hash of what restarts a unit, as a host computes it."""
     generation: dict[str, Any]
     """Its generation.json."""
 
@@ -201,7 +203,7 @@ class _HostTree(NamedTuple):
 
     def inputs(self, unit: dict[str, Any]) -> dict[str, str]:
         """Return everything whose change restarts a unit. The value of a secret is unknown here and counts as equal."""
-        files = {path: self.files.get(path, "") for path in unit["files"]}
+        files = {path: self.counting.get(path, "") for path in unit["files"]}
         return files | {f"{_SECRETS}/{name}": "" for name in unit["secrets"]}
 
 
@@ -221,7 +223,8 @@ def _tree(artifacts: Iterable[Artifact], host: str) -> _HostTree:
     root = f"hosts/{host}/"
     found = {each.path.removeprefix(root): each for each in artifacts if each.path.startswith(root)}
     files = {path: f"{each.mode:04o} {hashlib.sha256(each.content).hexdigest()}" for path, each in found.items()}
-    return _HostTree(files, json.loads(found[_GENERATION].content) if _GENERATION in found else NOTHING)
+    counting = {path: effective.digest(path, each.content) for path, each in found.items()}
+    return _HostTree(files, counting, json.loads(found[_GENERATION].content) if _GENERATION in found else NOTHING)
 
 
 def _answer(old: _HostTree, new: _HostTree, stored: AbstractSet[str | None]) -> dict[str, Any]:
