@@ -73,7 +73,7 @@ _SUPERVISION: Final = (
         | pairs("unit", Restart="always", TimeoutStopSec="120")
         | {("unit", "After", name) for name in ("docker.service", "network-online.target", "sparkiac-recover.service")}
         | named("unit", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
-        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group")
+        | named("unit", "KillMode", "ExecStartPost", "ExecStopPost", "NotifyAccess", "Group")
         | {("start step", "+/usr/local/lib/sparkiac/switch")},
     ),
     Standing(

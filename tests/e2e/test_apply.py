@@ -157,7 +157,8 @@ def test_rollback_needs_no_registry(lab: Lab) -> None:
     """It undoes the change before."""
     lab.edit("\n    set: {max_model_len: 32768}", "")
     lab.generate()
-    wanted = {host: yaml.safe_load((lab.tree / f"host_vars/{host}.yml").read_text())["sparkiac"] for host in UNITS}
+    files = {host: lab.tree / f"host_vars/{host}/hashes.yml" for host in UNITS}
+    wanted = {host: yaml.safe_load(path.read_text())["sparkiac_hashes"] for host, path in files.items()}
     assert state(lab)["spark-02"] != wanted["spark-02"]["generation"]
     with lab.bed.without_registry():
         recap = lab.apply("--limit", "spark-02", playbook="playbooks/rollback.yml")
