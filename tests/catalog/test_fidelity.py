@@ -83,6 +83,7 @@ def test_the_other_host_of_a_pair_runs_the_same_but_for_its_rank(name: str, rend
     assert leader - worker == {
         *flags(host=LEADER, node_rank=0),
         ("env", "VLLM_HOST_IP", LEADER),
+        ("unit", "ExecStartPost"),  # it opens its port
     }
 
 
