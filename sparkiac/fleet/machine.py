@@ -27,7 +27,7 @@ PORTS: Final = (
     *("sent/__init__.py", "sent/ports.py"),
 )
 """What `sent.ports` imports."""
-FACTS: Final = (*PORTS, "contract.py", "local.py", "sent/facts.py")
+FACTS: Final = (*PORTS, "contract.py", "durable.py", "local.py", "sent/facts.py")
 """What `sent.facts` imports."""
 
 

@@ -187,6 +187,8 @@ class GroupNode(NamedTuple):
     workers: tuple[str, ...]
     version: str
     """Hash of what all nodes of the group run; a group starts only if it is the same on all of them."""
+    files: dict[str, str]
+    """Path below the root → hash of what counts in a file from which this node starts (`switch/effective.py`)."""
 
 
 class MeasuredUnit(NamedTuple):

@@ -52,7 +52,9 @@ MAX_ARGUMENT: Final = 130_900
 """Bytes in one argument or environment value: Linux MAX_ARG_STRLEN, 131072, minus room for the name."""
 
 _RESERVED_HOSTS: Final = frozenset({"all", "ungrouped", "localhost"})
-UNITS_OF_SPARKIAC: Final = frozenset({"answer", "fleet", "metrics", "network-revert", "recover", "share", "switch"})
+UNITS_OF_SPARKIAC: Final = frozenset(
+    {"answer", "doors", "fleet", "metrics", "network-revert", "recover", "share", "switch"}
+)
 """NAME of each unit sparkiac-NAME of sparkiac itself; those of turns are sparkiac-turn-TURN."""
 DIRECTORIES_OF_SPARKIAC: Final = frozenset(
     {"files", "generations", "metrics", "models", "network", "programs", "saved", "secrets"}

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac.host.generation import GroupNode
+from sparkiac.host.switch import effective
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
 from sparkiac.plan.deployments import PROGRAMS
@@ -61,13 +62,15 @@ def _files(unit: Container | Program, host: HostPlan, versions: Mapping[str, str
         **{each.file: _document(each) for each in unit.documents},
         _SUPERVISE: None,
     }
+    if unit.network.link is not None:
+        starts = {path: text for path, text in found.items() if text is not None and path.startswith(f"{directory}/")}
+        own = {path: effective.digest(path, text) for path, text in starts.items()}
+        node = GroupNode(host.name, *unit.network.link, version=versions[unit.name], files=own)
+        found[_group_path(unit)] = jsontext.dump(node)
     if is_probed(unit):
         found[promise_file(unit.name).removeprefix("/")] = jsontext.dump(host.promises[unit.unit])
     if unit.load_guard is not None:
         found[f"{directory}/load-memory.json"] = jsontext.dump(unit.load_guard)
-    if unit.network.link is not None:
-        node = GroupNode(host.name, *unit.network.link, version=versions[unit.name])
-        found[_group_path(unit)] = jsontext.dump(node)
     return found
 
 
@@ -148,7 +151,8 @@ def _nodes(plan: Plan) -> Iterator[tuple[str, bytes]]:
     """Yield the deployment and the content of each node of a group, sorted by host."""
     for host, container in plan.containers:
         if container.network.link is not None:
-            yield container.name, compose.project(container)
+            path = f"etc/sparkiac/{container.name}/compose.yaml"
+            yield container.name, effective.effective(path, compose.project(container))
             yield container.name, jsontext.dump(host.preflight.units[container.name].weights)
 
 

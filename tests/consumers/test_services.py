@@ -59,9 +59,15 @@ def test_the_agents_unit_is_not_exposed_more_than_it_must(analyze) -> None:  # n
 
 
 def line(key: str) -> str:
-    """Return the value of a key of the unit."""
-    [found] = [each for each in (AGENT / UNIT[1:]).read_text().splitlines() if each.startswith(f"{key}=")]
-    return found.partition("=")[2]
+    """Return the value of a key of the unit that is there once."""
+    [found] = lines(key)
+    return found
+
+
+def lines(key: str) -> list[str]:
+    """Return the values of a key of the unit."""
+    found = (AGENT / UNIT[1:]).read_text().splitlines()
+    return [each.partition("=")[2] for each in found if each.startswith(f"{key}=")]
 
 
 def argv(value: str) -> list[str]:
@@ -106,10 +112,10 @@ def test_no_file_contains_a_key_and_its_configuration_is_yaml() -> None:
 
 
 def test_ready_means_that_who_has_the_key_sees_the_agent() -> None:
-    assert line("ExecStartPost").startswith("+")
-    assert argv(line("ExecStartPost")) == [
-        "/usr/local/lib/sparkiac/probe.py", "check", "--wait", "110", "sparkiac-agent",
-    ]  # fmt: skip
+    asks, opens = lines("ExecStartPost")
+    assert asks.startswith("+")
+    assert argv(asks) == ["/usr/local/lib/sparkiac/probe.py", "check", "--wait", "110", "sparkiac-agent"]
+    assert opens == "+/usr/local/lib/sparkiac/switch opened sparkiac-agent", "after it has passed"
     units = json.loads((AGENT / "etc/sparkiac/generation.json").read_text())["units"]
     [promise] = [unit["promise"] for unit in units if unit["name"] == "sparkiac-agent"]
     found = {key: promise[key] for key in ("url", "models", "api_key")}

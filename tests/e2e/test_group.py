@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -282,8 +283,11 @@ def test_a_rank_that_dies_as_soon_as_it_starts_is_found_by_the_other(pair: Pair,
 def test_a_rank_that_never_answers_gives_up_and_the_other_waits_for_it(pair: Pair) -> None:
     """One command on its host brings the group back."""
     compose, length = "/etc/sparkiac/qwen36/compose.yaml", pair.lengths()
-    breaks = f"cp -a {compose} /root/whole; sed -i s/--max-model-len=[0-9]*/--no-such-option/ {compose}"
-    pair.bed.ssh("spark-02", breaks, root=True)
+    node = "/etc/sparkiac/qwen36/group.json"
+    # A node does not start from edited files, so its list of them is emptied too.
+    emptied = f"import json; f = {node!r}; d = json.load(open(f)); d['files'] = {{}}; json.dump(d, open(f, 'w'))"
+    breaks = f"cp -a {compose} {node} /root/; sed -i s/--max-model-len=[0-9]*/--no-such-option/ {compose}"
+    pair.bed.ssh("spark-02", f"{breaks}; python3 -c {shlex.quote(emptied)}", root=True)
     pair.bed.ssh("spark-02", f"docker kill {container(pair, 'spark-02')}", root=True)
     failed = f"systemctl is-failed {UNIT}"
     wait_for(lambda: pair.bed.ssh("spark-02", failed, check=False).returncode == 0, "spark-02 to give up", timeout=600)
@@ -295,7 +299,11 @@ def test_a_rank_that_never_answers_gives_up_and_the_other_waits_for_it(pair: Pai
     said = " ".join(pair.sparkiac("status", "inventories/lab.yaml").stdout.split())
     assert "spark-02 qwen36: gave up: 5 starts in a row never answered" in said
     assert "spark-01 qwen36: starting: waiting for spark-02 to start" in said
-    pair.bed.ssh("spark-02", f"cp -a /root/whole {compose}; systemctl start {UNIT}", root=True)
+    pair.bed.ssh(
+        "spark-02",
+        f"cp -a /root/compose.yaml /root/group.json /etc/sparkiac/qwen36/; systemctl start {UNIT}",
+        root=True,
+    )
     pair.settle()
     assert pair.lengths() == length
 

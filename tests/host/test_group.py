@@ -15,6 +15,7 @@ import pytest
 
 from sparkiac.host.group import link as group_link
 from sparkiac.host.group import program as group_program
+from sparkiac.host.switch import effective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ class Fleet:
         """Return the content of group.json of a host."""
         leader, *workers = members
         found = {"host": name, "leader": leader, "address": "127.0.0.1", "port": self.port, "workers": workers}
-        return {**found, "version": version}
+        return {**found, "version": version, "files": {}}
 
     def start(self, *names: str, version: str = "v1", members: tuple[str, ...] = NAMES) -> None:
         """Start the nodes of these hosts."""
@@ -233,6 +234,25 @@ def test_the_server_of_a_node_runs_while_the_group_does(scripts: Path, tmp_path:
     assert lines[1:-1] in ([], ["stopped"], ["serving", "stopped"])
     counts = {name: (tmp_path / name / "ran").exists() for name in (ONE, TWO)}
     assert counts == {ONE: False, TWO: True}, "the start counts on the node that ended it"
+
+
+def test_a_node_whose_files_were_edited_does_not_start(
+    program: ModuleType, fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other nodes would form a group with it, as its version is still that of the plan."""
+    compose, place = tmp_path / "etc/sparkiac/big/compose.yaml", tmp_path / "group.json"
+    compose.parent.mkdir(parents=True)
+    compose.write_text("# from lab.yaml\nname: big\n")
+    path = str(compose).lstrip("/")
+    node = fleet.file(ONE, "v1", (ONE,)) | {"files": {path: effective.digest(path, compose.read_bytes())}}
+    place.write_text(json.dumps(node))
+    assert program.main([str(place), "sh", "-c", "exit 3"]) == 3
+    compose.write_text("name: big\ncommand: other\n")
+    assert program.main([str(place), "true"]) == 1
+    compose.unlink()
+    assert program.main([str(place), "true"]) == 1
+    said = f"group: edited on this host: /{path}; sparkiac apply installs the generated files again"
+    assert capsys.readouterr().err.splitlines()[-2:] == [said, said]
 
 
 class Group:

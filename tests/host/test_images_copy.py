@@ -74,6 +74,7 @@ class Pair:
                 "stage_share_token": str(self.folder / name / "share/token"),
                 "stage_lists": str(self.folder / name),
                 "stage_share_port": self.port,
+                "stage_root": "/",
                 "stage_owner": os.geteuid(),
                 "stage_share_directory": str(self.folder / name / "share"),
                 "stage_share_unit": f"sparkiac-share-{name}",

@@ -58,6 +58,9 @@ def test_the_url_may_have_a_path(service: Service, watch: Ask) -> None:
     assert watch(service.url + "/api/", models=[]) == (0, "")
 
 
+ENDED = ", 3 times in a row: the server is ended"
+
+
 @pytest.mark.parametrize(
     ("path", "answer", "reason"),
     [
@@ -66,10 +69,10 @@ def test_the_url_may_have_a_path(service: Service, watch: Ask) -> None:
         ("/v1/models", (200, {}), "sparkiac-alert: /v1/models: serves nothing, not chat"),
         ("/v1/models", (200, [1]), "sparkiac-alert: /v1/models: response is not a JSON object: b'[1]'"),
         (CHAT, (500, "no"), f'{CHAT}: HTTP 500 "no"'),
-        (CHAT, (400, "no"), f'sparkiac-alert: {CHAT}: HTTP 400 "no"'),
-        (CHAT, (200, {}), f"sparkiac-alert: {CHAT}: response has no choices"),
-        (CHAT, (200, {"choices": []}), f"sparkiac-alert: {CHAT}: response has no choices"),
-        (CHAT, (200, {"choices": [{"message": None}]}), f"sparkiac-alert: {CHAT}: null answer"),
+        (CHAT, (400, "no"), f'sparkiac-alert: {CHAT}: HTTP 400 "no"{ENDED}'),
+        (CHAT, (200, {}), f"sparkiac-alert: {CHAT}: response has no choices{ENDED}"),
+        (CHAT, (200, {"choices": []}), f"sparkiac-alert: {CHAT}: response has no choices{ENDED}"),
+        (CHAT, (200, {"choices": [{"message": None}]}), f"sparkiac-alert: {CHAT}: null answer{ENDED}"),
     ],
 )
 def test_one_line_says_why_not(

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -40,14 +39,14 @@ def record(folder: Path, generation: str, image: str) -> None:
     subprocess.run(argv, check=True, env=env, capture_output=True)
 
 
-def play(folder: Path, *words: str, **data: Any) -> tuple[int, int, str]:  # noqa: ANN401  JSON
+def play(folder: Path, *words: str, generation: str) -> tuple[int, int, str]:
     """Run the role; give the exit code, the number of changed tasks, and what was said on one line."""
-    own = {"host": "here", "stores": [], **data}
+    own = {"host": "here", "stores": []}
     roots = {"prune_root": str(folder), "prune_program": str(SCRIPTS / "stage"), "prune_lists": str(folder / "lists")}
     written = {
         "hosts": "all",
         "gather_facts": False,
-        "vars": {"sparkiac": own, "prune_keep": 1, **roots},
+        "vars": {"sparkiac": own, "sparkiac_hashes": {"generation": generation}, "prune_keep": 1, **roots},
         "roles": [{"role": "prune"}],
     }
     (folder / "play.yml").write_text(yaml.safe_dump([written]))

@@ -51,6 +51,7 @@ def announced(host: Host, made: Made) -> list[dict[str, str]]:
     data: dict[str, Any] = {
         "generation": made.name,
         "files": [{key: each[key] for key in ("path", "mode", "sha256")} for each in made.staged["files"]],
+        "texts": {each["path"]: each["text"] for each in made.staged["files"]},
         "plan": made.plan,
         "secrets": {"salt": "", "hashes": {}},
         "images": [],

@@ -77,7 +77,7 @@ def test_helpers_of_others_are_named_with_what_stands_for_each() -> None:
     table = page.partition("## Helpers of others\n")[2].partition("\n## ")[0]
     for name in ("mark-ramsey-ri/vllm-dgx-spark", "spark_cluster_setup", "launch-cluster.sh"):
         assert name in table
-    for playbook in ("network.yml", "reboot.yml"):
-        assert f"`{playbook}`" in table
-        assert (ROOT / "playbooks" / playbook).is_file()
-    assert "`sparkiac fabric discover`" in table
+    assert "`network.yml`" in table
+    assert (ROOT / "playbooks/network.yml").is_file()
+    for command in ("fabric discover", "reboot"):
+        assert f"`sparkiac {command}`" in table

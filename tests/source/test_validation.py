@@ -264,7 +264,7 @@ def test_every_unit_and_directory_of_sparkiac_is_reserved() -> None:
     templates = assets.directory("templates") / "host/etc/systemd/system"
     units |= {path.name.removeprefix("sparkiac-").split(".")[0] for path in templates.glob("sparkiac-*")}
     assert units == {*UNITS_OF_SPARKIAC, "turn"}
-    kept = re.search(r"^OWN = \((.*)\)$", text, re.MULTILINE)
+    kept = re.search(r"^OWN = \((.*?)\)$", text, re.MULTILINE | re.DOTALL)
     assert kept is not None
     directories = {name for name in re.findall(r'"([^"]+)"', kept[1]) if "." not in name}
     directories |= {*re.findall(r'/?var/lib/sparkiac/([a-z]+)["/]', text)}

@@ -82,7 +82,7 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
     return HostLogs(tuple(log for log in logs if log.lines))
 
 
-SENT: Final = ("__init__.py", "contract.py", "local.py", "sent/__init__.py", "sent/logs.py")
+SENT: Final = ("__init__.py", "contract.py", "durable.py", "local.py", "sent/__init__.py", "sent/logs.py")
 """What `sent.logs` imports."""
 _AS_ROOT: Final = 'if [ "$(id -u)" != 0 ] && sudo -n true </dev/null 2>/dev/null; then exec sudo -n "$@"; fi; exec "$@"'
 _TOGETHER_S: Final = 0.3

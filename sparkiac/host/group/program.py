@@ -3,6 +3,7 @@
 group FILE COMMAND…   FILE is /etc/sparkiac/NAME/group.json, COMMAND runs the server: the main process of the unit
 
 COMMAND starts only when all nodes of the group start the same version of it: image, options, environment and weights.
+A node whose files were edited since they were generated does not start, as it would start something else.
 If one node ends, the others end their COMMAND as well, and systemd starts all units again. How the nodes find this out
 is in link.py. Exit status: 0 after a requested stop, 1 another node ended or starts another version, otherwise
 that of COMMAND; 2 usage.
@@ -20,7 +21,8 @@ from typing import Any
 
 from ..contract import ContractError, validated
 from ..generation import GroupNode
-from ..local import notify, say
+from ..local import LocalHost, notify, say
+from ..switch import effective
 from . import link as group_link
 
 STEP_S = 0.5
@@ -73,6 +75,16 @@ def ended(server: subprocess.Popen[bytes] | None) -> int:
     return server.wait()
 
 
+def edited(machine: LocalHost, files: dict[str, str]) -> list[str]:
+    """Return the files that are missing, or in which something that counts is not as it was generated."""
+
+    def digest(path: str) -> str:
+        file = machine.path(path)
+        return effective.digest(path, file.read_bytes()) if file.exists() else ""
+
+    return [f"/{path}" for path, wanted in files.items() if digest(path) != wanted]
+
+
 def main(argv: list[str]) -> int:
     """Run the node and return the exit status."""
     if len(argv) < 2:  # noqa: PLR2004
@@ -81,6 +93,9 @@ def main(argv: list[str]) -> int:
     path, *command = argv
     try:
         node: dict[str, Any] = validated("group", path, json.loads(Path(path).read_text(encoding="utf-8")), GroupNode)
+        if changed := edited(LocalHost(), node["files"]):
+            say(f"group: edited on this host: {', '.join(changed)}; sparkiac apply installs the generated files again")
+            return 1
         leads = node["host"] == node["leader"]
         link = group_link.Leader(node) if leads else group_link.Worker(node)
     except ContractError as error:
