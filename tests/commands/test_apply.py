@@ -99,7 +99,7 @@ def test_a_removal_is_shown_with_everything_that_goes_and_stays(root: Path, cli:
     page = " ".join(outcome.out.split())
     shown = cli("diff", "old.yaml", "lab.yaml").out
     told = [*answer["units"], *answer["effects"]]
-    assert [each["action"] for each in told] == ["remove", "restart", "close", "write", "delete", "keep"]
+    assert [each["action"] for each in told] == ["remove", "close", "write", "delete", "keep"]
     for each in told:
         subject = str(each.get("unit", each.get("subject"))).removeprefix("sparkiac-")
         assert f"  spark-01: {each['action']} {subject} ({each['because']})\n" in shown
