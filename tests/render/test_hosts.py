@@ -149,6 +149,7 @@ def test_the_nodes_of_a_group_start_together_and_share_a_version(rendered: Rende
     tree = rendered(PAIR)
     nodes = [group(tree, host) for host in ("spark-01", "spark-02")]
     assert [node.pop("host") for node in nodes] == ["spark-01", "spark-02"]
+    assert [list(node.pop("files")) for node in nodes] == [["etc/sparkiac/big/compose.yaml"]] * 2
     assert nodes[0] == nodes[1]
     assert (nodes[0]["leader"], nodes[0]["workers"], nodes[0]["port"]) == ("spark-02", ["spark-01"], 7349)
     for host in ("spark-01", "spark-02"):
