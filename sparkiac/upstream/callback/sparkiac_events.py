@@ -100,7 +100,7 @@ def _reasons(found: Any) -> dict[str, str]:  # noqa: ANN401
     """Return why a task failed. A loop fails with "One or more items failed"; its failed items have the reasons."""
     items = [each for each in found.get("results") or () if isinstance(each, dict) and each.get("failed")] or [found]
     texts = {key: [str(each[key]) for each in items if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
-    return {key: "\n".join(dict.fromkeys(found)) for key, found in texts.items() if found}
+    return {key: "\n".join(dict.fromkeys(lines)) for key, lines in texts.items() if lines}
 
 
 def _said(found: dict[str, Any]) -> Iterator[str]:

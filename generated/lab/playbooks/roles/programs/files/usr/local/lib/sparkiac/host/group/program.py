@@ -22,7 +22,7 @@ from typing import Any
 from ..contract import ContractError, validated
 from ..generation import GroupNode
 from ..local import LocalHost, notify, say
-from ..switch import effective
+from ..switch import record
 from . import link as group_link
 
 STEP_S = 0.5
@@ -77,12 +77,7 @@ def ended(server: subprocess.Popen[bytes] | None) -> int:
 
 def edited(machine: LocalHost, files: dict[str, str]) -> list[str]:
     """Return the files that are missing, or in which something that counts is not as it was generated."""
-
-    def digest(path: str) -> str:
-        file = machine.path(path)
-        return effective.digest(path, file.read_bytes()) if file.exists() else ""
-
-    return [f"/{path}" for path, wanted in files.items() if digest(path) != wanted]
+    return [f"/{path}" for path, wanted in files.items() if record.digest(machine, path) != wanted]
 
 
 def main(argv: list[str]) -> int:
