@@ -129,9 +129,9 @@ def meant(said: list[dict[str, str]], made: Made, former: Made) -> set[tuple[str
             found.add(("stopped", subject))
         elif action in {"write", "delete", "reload"}:
             found |= {("deleted" if action == "delete" else "written", path) for path in listed}
-        elif action in {"open", "close", "pass"}:
+        elif action in {"open", "close", "move"}:
             was, _, now = because.removeprefix("port of ").partition(", to ")
-            units = {"open": (None, was), "close": (was, None), "pass": (was, now)}[action]
+            units = {"open": (None, was), "close": (was, None), "move": (was, now)}[action]
             found.add(("port", f"{subject} {units[0]} {units[1]}"))
         else:
             assert action in {"set", "reset"}, each

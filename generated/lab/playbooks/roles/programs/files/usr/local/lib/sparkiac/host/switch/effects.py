@@ -79,7 +79,7 @@ def of(change: Change) -> Iterator[Effect]:
 
 
 def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
-    """Return the ports that open, close, or pass to another unit."""
+    """Return the ports that open, close, or move to another unit."""
     before, after = listening(former), listening(plan)
     for listen in sorted({*before, *after}):
         was, now = before.get(listen), after.get(listen)
@@ -88,7 +88,7 @@ def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
         elif was is None:
             yield Effect("open", listen, f"port of {now}")
         elif was != now:
-            yield Effect("pass", listen, f"port of {was}, to {now}")
+            yield Effect("move", listen, f"port of {was}, to {now}")
 
 
 def listening(plan: dict[str, Any]) -> dict[str, str]:
