@@ -39,6 +39,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
         """Open the descriptor."""
         super().__init__(*words, **options)
         self._out: int | None = int(os.environ["SPARKIAC_EVENTS"])
+        self._items: dict[tuple[str, str], list[Any]] = {}
         threading.Thread(target=_end_with_reader, args=(self._out,), daemon=True).start()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:  # noqa: ANN401
@@ -53,6 +54,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
     def v2_runner_on_ok(self, result: Any) -> None:  # noqa: ANN401
         """Write that a task is done."""
         self._result("ok", result)
+
+    def v2_runner_item_on_failed(self, result: Any) -> None:  # noqa: ANN401
+        """Keep the result of a failed item until its loop has ended."""
+        self._items.setdefault(_of_task(result), []).append(_field(result, "result"))
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002
         """Write that a task failed."""
@@ -71,7 +76,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
         found = _field(result, "result")
         kept = {key: found[key] for key in ("changed", "rc") if key in found}
         if event != "ok":
-            kept |= _reasons(found)
+            # A loop fails with "One or more items failed"; its failed items have the reasons.
+            kept |= _reasons(self._items.pop(_of_task(result), [found]))
         if task["role"] in WITH_OUTPUT and "stdout" in found:
             kept["stdout"] = found["stdout"]
         if task["action"] == "debug" and task["role"] in SAYING:
@@ -96,10 +102,14 @@ def _end_with_reader(descriptor: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _reasons(found: Any) -> dict[str, str]:  # noqa: ANN401
-    """Return why a task failed. A loop fails with "One or more items failed"; its failed items have the reasons."""
-    items = [each for each in found.get("results") or () if isinstance(each, dict) and each.get("failed")] or [found]
-    texts = {key: [str(each[key]) for each in items if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
+def _of_task(result: Any) -> tuple[str, str]:  # noqa: ANN401
+    """Return the host and the ID of the task of a result."""
+    return _field(result, "host").get_name(), _field(result, "task")._uuid  # noqa: SLF001  Ansible has no other ID
+
+
+def _reasons(failed: list[Any]) -> dict[str, str]:
+    """Return why a task or the items of its loop failed."""
+    texts = {key: [str(each[key]) for each in failed if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
     return {key: "\n".join(dict.fromkeys(lines)) for key, lines in texts.items() if lines}
 
 
