@@ -8,67 +8,71 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _FOLDER: Final = Path("inventories")
 """Where `sparkiac init` puts inventories."""
 
 
-def recipes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def recipes(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Complete a recipe of the catalog."""
     from sparkiac import catalog
 
     return _starting(incomplete, catalog.recipe_names())
 
 
-def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Complete the code or the name of a rule or symptom."""
     from sparkiac.words import rules as words
 
     return _starting(incomplete, (*words.names(), *words.symptom_names()))
 
 
-def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Complete a page of the documentation."""
     from sparkiac.report import assets
 
     return _starting(incomplete, (name.removesuffix(".md") for name, _ in assets.files("docs") if name.endswith(".md")))
 
 
-def deployments(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def deployments(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Complete a deployment of the inventory."""
     return _starting(incomplete, _names(ctx, "deployments"))
 
 
-def hosts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def hosts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Complete a host of the inventory, or the last one of several that commas separate."""
     before, comma, _last = incomplete.rpartition(",")
     return _starting(incomplete, (f"{before}{comma}{name}" for name in _names(ctx, "hosts")))
 
 
-def targets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def targets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Complete a host, deployment or service of the inventory."""
     sections = ("hosts", "deployments", "services")
     return _starting(incomplete, (name for each in sections for name in _names(ctx, each)))
 
 
-def turns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def turns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Complete a turn of the inventory."""
     return _starting(incomplete, _names(ctx, "turns"))
 
 
-def bench_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def bench_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str] | list[CompletionItem]:
     """Complete the inventory and then its deployment, as `sparkiac bench` takes them."""
+    from click.shell_completion import CompletionItem
+
     if ctx.params.get("words"):
         return _starting(incomplete, _names(ctx, "deployments"))
     return [CompletionItem(incomplete, type="file")]
 
 
-def _starting(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _names(ctx: click.Context, section: str) -> list[str]:
