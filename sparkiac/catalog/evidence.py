@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from sparkiac.catalog import interfaces
 from sparkiac.report import Severity
 
 _ROOT: Final = Path(__file__).parent
@@ -61,6 +62,18 @@ class Releases(NamedTuple):
     before: str | None = None
     """First release after the range; None if there is no upper bound."""
 
+    def include(self, found: str | None) -> bool:
+        """Return whether a release is in the range. A pre-release is if both neighbours are: it may be like either."""
+        if found is None:
+            return False
+        final = interfaces.release(found)[1]
+        return all(map(self._has, (found,) if final else interfaces.neighbours(found)))
+
+    def _has(self, found: str) -> bool:
+        release = interfaces.release(found)
+        late_enough = self.first is None or release >= interfaces.release(self.first)
+        return late_enough and (self.before is None or release < interfaces.release(self.before))
+
 
 class Fact(NamedTuple):
     """One known fact about a combination of model, image, release and options."""
@@ -83,6 +96,8 @@ class Fact(NamedTuple):
     """Compute capability of the GPU; None for that of a DGX Spark, `any` for every machine."""
     fix: Mapping[str, Any] | None = None
     """Setting → value that removes the problem; null removes the setting. Only for proven facts."""
+    default: Mapping[str, Any] | None = None
+    """Setting → value that a speculative method has in these releases unless a recipe or the inventory sets another."""
 
     @property
     def proven(self) -> bool:

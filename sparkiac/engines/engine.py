@@ -232,8 +232,6 @@ class Engine(NamedTuple):
     """Option, or variable, on a command line → the key of `speculative` that it sets."""
     counts_start: bool = False
     """Whether the number of draft tokens includes the start token, except with n-grams."""
-    edits: Mapping[str, Mapping[str, Any]] = {}
-    """Method of speculative decoding → the settings that it needs."""
 
     images: Mapping[str, str] = {}
     """Repository of upstream's images → pattern of the tags that name a release."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
+from sparkiac.catalog import evidence, releases
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.engines import Engine
+from sparkiac.model import references
 from sparkiac.model.catalog import Recipe, Status, Variant
 from sparkiac.model.facts import ModelFacts
 from sparkiac.model.settings import Serving, Settings
@@ -100,18 +102,31 @@ def stack(
     """
     chosen = tuple(layers(recipe, variant, fragments, library=library))
     engine = engines.named(merge(*chosen, *own)["engine",][0])
-    below = (constant(engine.defaults, layer=f"engine {engine.name}"), group or {}, *chosen)
-    leaves = merge(*below, *own)
+    defaults, above = constant(engine.defaults, layer=f"engine {engine.name}"), (group or {}, *chosen, *own)
+    leaves = merge(defaults, *above)
     if ("speculative",) not in leaves:
-        return (*below, *own)
-    edits = _edits(leaves, engine)
-    return (*below, edits, *own, _completed(merge(*below, edits, *own)))
+        return (defaults, *above)
+    return (defaults, *_needed(leaves, engine), *above, _completed(leaves))
 
 
-def _edits(leaves: Leaves, engine: Engine) -> Leaves:
-    """Return the settings that the chosen method needs; they override the catalog, the inventory overrides them."""
-    method = leaves["speculative",][0]["method"]
-    return constant(engine.edits.get(method, {}), layer=f"speculative {method}")
+def _needed(leaves: Leaves, engine: Engine) -> Iterator[Leaves]:
+    """Yield what the chosen method needs in the release that the image names; recipes and the inventory override it."""
+    method, image = leaves["speculative",][0]["method"], leaves.get(("image",))
+    release = _release(image[0]) if image else None
+    for sheet in evidence.sheets():
+        for fact in sheet.facts:
+            chosen = fact.engine == engine.name and fact.when.get("speculative.method") == method
+            if chosen and fact.default and fact.releases and fact.releases.include(release):
+                origin = Origin(f"speculative {method}: {sheet.code}")
+                yield {tuple(name.split(".")): (value, origin) for name, value in fact.default.items()}
+
+
+def _release(reference: str) -> str | None:
+    """Return the vLLM release that the catalog knows for an image, or that its tag names."""
+    tagged, _, digest = reference.partition("@")
+    repository, tag = references.split(tagged)
+    family = catalog.image_family(repository)
+    return releases.of_image(family.value if family else None, repository, tag=tag, digest=digest or None)
 
 
 def _completed(leaves: Leaves) -> Leaves:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from sparkiac import catalog
 from sparkiac.catalog import interfaces
-from sparkiac.catalog.evidence import Fact, Releases
+from sparkiac.catalog.evidence import Fact
 from sparkiac.report import REMOVE, Edit, Path, Severity
 from sparkiac.rules.deployments import quantity
 from sparkiac.rules.rule import Hit
@@ -41,24 +41,9 @@ def applies(fact: Fact, subject: Subject) -> bool:
     return (
         subject.container.server.engine == fact.engine
         and (hardware == _ANY or (gpu is not None and gpu.compute_capability == hardware))
-        and (fact.releases is None or _within(fact.releases, subject.release))
+        and (fact.releases is None or fact.releases.include(subject.release))
         and holds(fact.when, subject)
     )
-
-
-@cache
-def _within(releases: Releases, found: str | None) -> bool:
-    """Return whether a release is in a range. A pre-release is if both neighbours are: it may be like either."""
-    if found is None:
-        return False
-    final = interfaces.release(found)[1]
-    return all(_between(releases, each) for each in ((found,) if final else interfaces.neighbours(found)))
-
-
-def _between(releases: Releases, found: str) -> bool:
-    release = interfaces.release(found)
-    late_enough = releases.first is None or release >= interfaces.release(releases.first)
-    return late_enough and (releases.before is None or release < interfaces.release(releases.before))
 
 
 def _hit(fact: Fact, subject: Subject) -> Hit:

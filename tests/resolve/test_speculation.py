@@ -24,31 +24,47 @@ def chat(text: str) -> dict[str, Any]:
     return found
 
 
-def test_dflash_edits_the_whole_recipe() -> None:
-    found = chat(guessing("{method: dflash}"))
-    assert "kv_cache_dtype" not in found["set"]
-    assert found["set"]["attention_backend"] == "triton_attn"
-    assert found["env"]["VLLM_USE_DEEP_GEMM"] == 0
+def image(release: str) -> str:
+    """Return the line that chooses an image of upstream."""
+    return f"image: vllm/vllm-openai:{release}"
 
 
-def test_another_method_edits_nothing() -> None:
-    found = chat(guessing("{method: mtp}"))
-    assert found["set"]["kv_cache_dtype"] == "fp8"
-    assert "attention_backend" not in found["set"]
-    assert "VLLM_USE_DEEP_GEMM" not in found["env"]
+@pytest.mark.parametrize(
+    ("method", "release", "backend", "deep_gemm"),
+    [
+        ("dflash", "v0.26.0", "triton_attn", 0),
+        ("dflash", "v0.27.0", None, 0),
+        ("dflash", "v0.28.0", None, None),
+        ("dflash", "nightly", None, None),
+        ("mtp", "v0.26.0", None, None),
+    ],
+)
+def test_a_method_has_defaults_in_the_releases_of_a_fact(
+    method: str, release: str, backend: str | None, deep_gemm: int | None
+) -> None:
+    found = chat(guessing(f"{{method: {method}}}", image(release)))
+    assert found["set"].get("attention_backend") == backend
+    assert found["env"].get("VLLM_USE_DEEP_GEMM") == deep_gemm
+    assert found["set"]["kv_cache_dtype"] == "fp8", "what the recipe sets stays"
 
 
 def test_the_inventory_has_the_last_word() -> None:
-    own = guessing("{method: dflash}", "set: {attention_backend: FLASHINFER}", "env: {VLLM_USE_DEEP_GEMM: 1}")
+    own = guessing(
+        "{method: dflash}", image("v0.26.0"), "set: {attention_backend: FLASHINFER}", "env: {VLLM_USE_DEEP_GEMM: 1}"
+    )
     found = chat(own)
     assert (found["set"]["attention_backend"], found["env"]["VLLM_USE_DEEP_GEMM"]) == ("FLASHINFER", 1)
-    fleet = guessing("{method: dflash}", defaults="{model_store: /srv/models, set: {attention_backend: FLASH_ATTN}}")
+    fleet = guessing(
+        "{method: dflash}",
+        image("v0.26.0"),
+        defaults="{model_store: /srv/models, set: {attention_backend: FLASH_ATTN}}",
+    )
     assert chat(fleet)["set"]["attention_backend"] == "FLASH_ATTN"
 
 
-def test_an_edit_shows_where_it_comes_from() -> None:
-    leaves = resolved(guessing("{method: dflash}")).leaves
-    assert str(leaves[*PLACE, "set", "attention_backend"][1]) == "speculative dflash"
+def test_a_default_of_a_method_names_its_fact() -> None:
+    leaves = resolved(guessing("{method: dflash}", image("v0.26.0"))).leaves
+    assert str(leaves[*PLACE, "set", "attention_backend"][1]) == "speculative dflash: ATT004"
     assert leaves[*PLACE, "speculative"][1].layer == "inventory, completed from the table of drafters"
 
 

@@ -410,7 +410,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}", f"image: vllm/vllm-openai:v0.23.0@{ONES}")),
         Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.23.0@{ONES}")),
         Case(
-            _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
+            _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}", f"image: vllm/vllm-openai:v0.27.0@{ONES}"),
             (
                 (
                     "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM crashed on "
@@ -418,6 +418,7 @@ CASES: Final[dict[str, list[Case]]] = {
                 ),
             ),
         ),
+        Case(_guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}", f"image: vllm/vllm-openai:v0.28.0@{ONES}")),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}")),
         Case(deployment().replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")),
     ],

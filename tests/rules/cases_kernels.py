@@ -272,8 +272,9 @@ KERNELS: Final[dict[str, list[Case]]] = {
     "ATT004": [
         Case(_serving("base/single-spark", NIGHTLY, "model: example/model")),
         Case(_serving("base/single-spark", NIGHTLY, "model: Qwen/Qwen3.6-35B-A3B", "speculative: {method: ngram}")),
+        Case(_serving("poolside/laguna-xs.2-dflash", NIGHTLY, "set: {attention_backend: null}")),
         Case(
-            _serving("poolside/laguna-xs.2-dflash", NIGHTLY, "set: {attention_backend: null}"),
+            _serving("poolside/laguna-xs.2-dflash", V0_23, "set: {attention_backend: null}"),
             (
                 (
                     "ATT004 10:30 chat drafts with DFlash and has no attention_backend; sources disagree on the "

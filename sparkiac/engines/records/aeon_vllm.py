@@ -81,7 +81,5 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     quantities=vllm.QUANTITIES,
     speculative=frozenset({"dflash"}),
-    # DFlash is not causal, so the KV cache stays BF16, which is what the script chooses then (Spark guide L741).
-    edits={"dflash": {"set": {"kv_cache_dtype": None}}},
     style="environment",
 )

@@ -33,12 +33,6 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every vLLM deployment."""
 
-DFLASH: Final[Mapping[str, Any]] = {
-    "set": {"attention_backend": "triton_attn", "kv_cache_dtype": None},
-    "env": {"VLLM_USE_DEEP_GEMM": 0},
-}
-"""What DFlash requires: a KV cache in BF16, and a backend that runs on sm_121 (Spark guide L677, L768, L781)."""
-
 
 def start(request: Request) -> Start:
     """Write the model, then one sorted `--option=value` each.
@@ -194,7 +188,6 @@ ENGINE: Final = Engine(
     speculative=frozenset(
         {"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "dspark", "eagle", "eagle3", "draft_model"}
     ),
-    edits={"dflash": DFLASH},
     labels=("com.nvidia.vllm.version", "VLLM_VERSION"),
     style="vllm-serve",
     image_names=("vllm",),

@@ -209,12 +209,5 @@ DIFFERS: Final = {
         "the list of cudagraph_capture_sizes is omitted",
     ),
     "nvidia/gemma-4-31b-it-nvfp4#assistant": ({"speculative-config"}, "the method of speculation is named"),
-    **dict.fromkeys(
-        ("radixark/qwen3.8-27b-nvfp4", "radixark/qwen3.8-27b-nvfp4#dual-spark"),
-        (
-            {"kv-cache-dtype", "attention-backend"},
-            "the KV cache stays in BF16, attention_backend is triton_attn and VLLM_USE_DEEP_GEMM is 0",
-        ),
-    ),
 }
 """Entry → the options in which it differs, and the correction that says so."""
