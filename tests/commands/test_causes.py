@@ -1,7 +1,7 @@
 """What an operator reads at the end of a failed `sparkiac apply`: each failure has its cause and the next step.
 
-Ansible, ssh, Docker's client, the programs of the hosts and Linux are real. Failures that need a booted host were
-recorded there; `make test-deep` provokes them again on the test bed, and the text must still give the same cause.
+Ansible, ssh, Docker's client, the programs of the hosts and Linux are real. Failures that need sshd, sudo, dockerd, apt
+or systemd are texts: where a text is from stands beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ import pytest
 import yaml
 
 from sparkiac.commands.apply.results import Results
+from sparkiac.host.local import CommandResult, LocalHost
 from sparkiac.host.preflight.expectations import Expectations
+from sparkiac.host.switch import report
 from sparkiac.upstream import playbook
 from tests.ansible_python import interpreter
 from tests.callback import LESS_WORK
@@ -58,7 +60,7 @@ class Provoked(NamedTuple):
 
 
 class Machine:
-    """This machine as a host, with what fails on it."""
+    """The machine of the test as a host, with what fails on it."""
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         """Use a folder, and end what was started with the stack."""
@@ -341,3 +343,179 @@ def test_a_failure_before_the_first_host(ansible: Path, name: str, monkeypatch: 
     (ansible / "vault.yml").write_text("$ANSIBLE_VAULT;1.1;AES256\n3132\n")
     (ansible / "log").unlink(missing_ok=True)
     check(told(ansible, {"host": Provoked([command("true")])}, *options)[""], *wanted)
+
+
+ROOTFS: Final = "the root of the test bed, with the daemons of Debian 13, Docker 26.1 and ansible-core 2.19"
+DAEMON: Final = "Error response from daemon: "
+RECORDED: Final = {
+    "sudo-password": (ROOTFS, "Task failed: Missing sudo password", "only with a password", "--ask-become-pass"),
+    "sudo-wrong": (ROOTFS, "Task failed: Incorrect sudo password", "none or a wrong one", "--ask-become-pass"),
+    "ssh-key": (ROOTFS, "nosuch@127.0.0.1: Permission denied (publickey).", "does not know a key", "ssh-copy-id"),
+    "ssh-host-key": (
+        ROOTFS,
+        "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @",
+        "another machine has its address",
+        "ssh-keygen -R ADDRESS",
+    ),
+    "digest": (
+        ROOTFS,
+        DAEMON + "manifest for 127.0.0.1:5000/nvidia/vllm@sha256:00 not found: manifest unknown: manifest unknown",
+        "was deleted in the registry",
+        "sparkiac lock INVENTORY --upgrade IMAGE",
+    ),
+    "registry-401": (
+        ROOTFS,
+        DAEMON + 'Head "http://127.0.0.1:7001/v2/a/b/manifests/1": no basic auth credentials',
+        "no login at this registry",
+        "docker login REGISTRY",
+    ),
+    "registry-403": (ROOTFS, DAEMON + "denied", "may not read this image", "docker login REGISTRY"),
+    "registry-404": (
+        ROOTFS,
+        DAEMON + "error parsing HTTP 404 response body: invalid character '<' looking for beginning of value",
+        "the name of the image is wrong",
+        "sparkiac lock INVENTORY --check --online",
+    ),
+    "registry-429": (
+        ROOTFS,
+        DAEMON + "toomanyrequests: You have reached your unauthenticated pull rate limit.",
+        "only a number of pulls",
+        "docker login REGISTRY",
+    ),
+    "registry-500": (
+        ROOTFS,
+        DAEMON + "received unexpected HTTP status: 500 Internal Server Error",
+        "answers with an error of its own",
+        "Apply again later",
+    ),
+    "registry-silent": (
+        ROOTFS,
+        DAEMON + 'Get "http://127.0.0.1:7010/v2/": context deadline exceeded',
+        "does not reach it",
+        "curl -I https://REGISTRY/v2/",
+    ),
+    "registry-untrusted": (
+        ROOTFS,
+        DAEMON + 'Get "https://10.77.0.11:7020/v2/": tls: failed to verify certificate: x509: certificate signed by '
+        "unknown authority",
+        "an authority that the host does not know",
+        "/etc/docker/certs.d/REGISTRY/ca.crt",
+    ),
+    "registry-plain": (
+        ROOTFS,
+        DAEMON + 'Get "https://10.77.0.11:22/v2/": tls: first record does not look like a TLS handshake',
+        "has no certificate",
+        "insecure-registries",
+    ),
+    "platform": (
+        ROOTFS,
+        "no matching manifest for linux/s390x in the manifest list entries",
+        "is of another architecture",
+        "linux/arm64",
+    ),
+    "pull-disk-full": (
+        ROOTFS,
+        "write /var/lib/docker/tmp/GetImageBlob4068641591: no space left on device",
+        "fill the disk",
+        "docker system df",
+    ),
+    "docker-denied": (
+        ROOTFS,
+        "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
+        "not in the group docker",
+        "usermod -aG docker",
+    ),
+    "apt-interrupted": (
+        ROOTFS,
+        "E: dpkg was interrupted, you must manually run 'sudo dpkg --configure -a' to correct the problem.",
+        "or one was interrupted",
+        "sudo dpkg --configure -a",
+    ),
+    "apt-without-package": (
+        ROOTFS,
+        "No package matching 'nosuchpackage' is available",
+        "NVIDIA's source is missing",
+        "apt policy NAME",
+    ),
+    "apt-silent": (ROOTFS, "Failed to update apt cache after 5 retries:", "does not reach a server", "sudo apt update"),
+    "task-killed": (
+        ROOTFS,
+        "Module result deserialization failed: No start of json char found\nKilled",
+        "Its process was killed",
+        "sudo dmesg",
+    ),
+    "option-of-the-engine": (
+        "a switch on the test bed",
+        "sparkiac-qwen36 did not become ready: its process ended with an error.\nlast health check: healthy\n"
+        "  vllm: error: unrecognized arguments: --no-such-option=1\nwhole log: journalctl --unit=sparkiac-qwen36",
+        "its name is misspelt",
+        "Remove it",
+    ),
+    "vote-lost": (
+        "the program switch",
+        "the group does not switch: another host of it failed or cannot be reached",
+        "its vote did not arrive",
+        "The lines of the other host",
+    ),
+    "interrupted": (
+        "the program switch",
+        "the switch was interrupted: its program or the host ended before it was committed",
+        "was rebooted",
+        "apply again",
+    ),
+}
+"""Failures that were recorded: where, the text, the cause, and the next step."""
+OF_UNITS: Final = {
+    "timeout": ("it was not ready in time", "timeouts: {ready_s"),
+    "exit-code": ("its process ended with an error", "sparkiac diagnose --inventory"),
+    "signal": ("its process was killed", "sparkiac diagnose --inventory"),
+    "watchdog": ("its health check failed for too long", "sparkiac logs INVENTORY NAME"),
+    "oom-kill": ("it was killed because memory ran out", "Lower its share or context"),
+    "start-limit-hit": ("systemd gave it up after too many starts", "systemctl reset-failed NAME"),
+    "success": ("Unit docker.service is masked", "systemctl unmask"),
+}
+"""Result of a unit that systemd shows: the cause, and the next step."""
+
+
+class Journal(LocalHost):
+    """A stand-in for systemd and its journal."""
+
+    def __init__(self, result: str) -> None:
+        """Show a result of each unit."""
+        super().__init__(Path("/nonexistent"))
+        self.result = result
+
+    def run(self, *argv: str) -> CommandResult:
+        """Answer."""
+        return CommandResult(0, f"{self.result}\n" if argv[0] == "systemctl" else "", "")
+
+
+def of_role(text: str) -> str:
+    """Return what is told at the end when a role fails with a text."""
+    results = Results(())
+    results.on_event(
+        {"event": "failed", "host": "spark-01", "role": "images", "task": "t", "action": "fail", "msg": text}
+    )
+    return results.failed["spark-01"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_failure_that_was_recorded(name: str) -> None:
+    source, text, *wanted = RECORDED[name]
+    assert source
+    check(of_role(text), *wanted)
+
+
+@pytest.mark.parametrize("result", OF_UNITS)
+def test_a_unit_that_does_not_become_ready(result: str) -> None:
+    refused = "Failed to restart sparkiac-chat.service: Unit docker.service is masked.\n" if result == "success" else ""
+    text = report.report(Journal(result), {"name": "sparkiac-chat"}, "", refused)
+    assert "success" not in text
+    check(of_role(text), *OF_UNITS[result])
+
+
+@pytest.mark.parametrize("fault", ["one token repeated", "null answer", "empty answer", "HTTP 503"])
+def test_a_gate_that_does_not_pass(fault: str) -> None:
+    unit = {"name": "sparkiac-chat", "promise": {"url": "http://127.0.0.1:8000"}}
+    text = report.answered(Journal(""), unit, f"/v1/chat/completions: {fault}", "")
+    check(of_role(text), fault, "sparkiac verify INVENTORY NAME")
