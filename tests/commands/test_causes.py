@@ -180,7 +180,7 @@ HERE: Final[dict[str, tuple[Callable[[Machine], Provoked], str, str]]] = {
         "Python 3 is not installed", "sudo apt install python3",
     ),
     "no-home": (
-        lambda _: Provoked([copied(Path("/"))[0][0]], {"ansible_remote_tmp": "/proc/none", "ansible_pipelining": False}),
+        lambda _: Provoked([copied(Path("/"))[0][0]], {"ansible_remote_tmp": "/proc/none", "ansible_pipelining": False}),  # noqa: E501
         "The home of the user does not exist", "touch ~/.ansible-test",
     ),
     "no-group": (
@@ -396,8 +396,9 @@ RECORDED: Final = {
     ),
     "registry-untrusted": (
         ROOTFS,
-        DAEMON + 'Get "https://10.77.0.11:7020/v2/": tls: failed to verify certificate: x509: certificate signed by '
-        "unknown authority",
+        DAEMON
+        + 'Get "https://10.77.0.11:7020/v2/": tls: failed to verify certificate: x509: certificate signed by '
+        + "unknown authority",
         "an authority that the host does not know",
         "/etc/docker/certs.d/REGISTRY/ca.crt",
     ),
@@ -446,8 +447,7 @@ RECORDED: Final = {
     ),
     "option-of-the-engine": (
         "a switch on the test bed",
-        "sparkiac-qwen36 did not become ready: its process ended with an error.\nlast health check: healthy\n"
-        "  vllm: error: unrecognized arguments: --no-such-option=1\nwhole log: journalctl --unit=sparkiac-qwen36",
+        "vllm: error: unrecognized arguments: --no-such-option=1",
         "its name is misspelt",
         "Remove it",
     ),
