@@ -38,6 +38,14 @@ def parsed(text: str | bytes) -> Any:  # noqa: ANN401 - JSON
     return value
 
 
+def decoded(name: str, text: str | bytes) -> Any:  # noqa: ANN401 - JSON
+    """Return the value of a file of this host; raise ContractError with its name if it is not JSON."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ContractError(f"{name} is not JSON ({error}): move it away, and apply again") from None
+
+
 def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: ANN401 - JSON
     """Return the value, or raise ContractError with its unknown and missing keys; `name` is the name of the file."""
     found = list(differences(value, shape, ""))

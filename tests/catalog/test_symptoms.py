@@ -59,7 +59,7 @@ FURTHER: Final = {
     "LOG117": "Unknown vLLM environment variable",
 }
 """Symptoms that the sources tell of beside the runtime facts."""
-OF_THREADS: Final = [f"LOG{number}" for number in range(118, 174)]
+OF_THREADS: Final = [f"LOG{number}" for number in range(118, 199)]
 """Symptoms of public issue threads, of measurements, and of the programs themselves."""
 OF_FIGURES: Final = {"BEN005"}
 """Symptoms of facts about figures, which no inventory has."""

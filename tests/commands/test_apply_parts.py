@@ -169,7 +169,8 @@ def test_the_first_failure_of_a_host_is_its_reason(message: str, tmp_path: Path)
         ("OSError: [Errno 28] No space left on device: '/etc/sparkiac/chat/compose.yaml'", "LOG135"),
         ("sudo: a password is required", "LOG156"),
         ("chat did not become ready.\n  torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "MEM021"),
-        ("chat did not become ready: its process ended with an error.", ""),
+        ("chat did not become ready: its process ended with an error.", "LOG191"),
+        ("a message that nobody knows", ""),
     ],
 )
 def test_a_known_failure_has_its_cause_and_what_to_do(text: str, code: str, tmp_path: Path) -> None:

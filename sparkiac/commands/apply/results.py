@@ -28,10 +28,14 @@ _LONGEST_OF_ALL: Final = 60
 _MOST_CAUSES: Final = 2
 """Known causes that are named for one failure."""
 _TRACEBACK: Final = "Traceback (most recent call last):"
-_ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
-"""How a line of Ansible's own errors starts, such as that of a wrong option."""
+_ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!)", re.MULTILINE)
+"""How a line of Ansible's own errors starts."""
+_USAGE: Final = re.compile(r"^\S+: error: .*", re.MULTILINE)
+"""Line about a wrong option; the help of all options is around it."""
 _EXIT_CODE: Final = ("non-zero return code", "non-zero return code.")
 """How Ansible's message ends that says only that a command failed: before ansible-core 2.21, and since."""
+_NOT_STARTED: Final = "Error executing command."
+"""Ansible's message for a program that it could not start; the command has its name."""
 _BACK: Final = "went back"
 _UNDECIDED: Final = "undecided"
 _OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}
@@ -121,16 +125,22 @@ class Results:
         """Return Ansible's last error message, or the last lines of its output."""
         starts = [found.start() for found in _ERROR.finditer(output)]
         lines = output[starts[-1] :].splitlines() if starts else output.splitlines()[-_LONGEST:]
-        return self._shown("\n".join(lines), _LONGEST)
+        return self._explained(_USAGE.findall(output)[-1:] or lines, _LONGEST)
 
     def _text(self, event: Event, most: int) -> str:
         """Return why a task failed: the message of a module, the end of what a program printed."""
         message = str(event.get("msg", "")).strip()
         ends = [str(event.get(key, "")).strip().splitlines() for key in ("stderr", "module_stderr")]
-        lines = [] if message.endswith(_EXIT_CODE) else message.splitlines()
+        if message == _NOT_STARTED:
+            message = f"{str(event.get('cmd')).partition(' ')[0]} cannot be run"
+        about = [str(event[key]) for key in ("response", "url") if key in event]
+        lines = [] if message.endswith(_EXIT_CODE) else [*message.splitlines(), *about]
         for end in ends:
             lines += end[-1:] if _TRACEBACK in end else end[-most:]
-        shown = self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
+        return self._explained(lines or [f"task failed: {event['task']}"], most)
+
+    def _explained(self, lines: Sequence[str], most: int) -> str:
+        shown = self._shown("\n".join(lines), most)
         return "\n".join([shown, *_causes(shown)])
 
     def _shown(self, text: str, most: int) -> str:

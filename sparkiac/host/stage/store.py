@@ -181,7 +181,8 @@ def write_text(path: Path, text: str) -> None:
     make_directory(path.parent)
     scratch = path.with_name(f".{path.name}.new")
     scratch.unlink(missing_ok=True)
-    with os.fdopen(open_own(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+    handle = open_own(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with durable.naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         sync(file.fileno())
@@ -199,16 +200,16 @@ def sync(descriptor: int) -> None:
 def locked(base: Path) -> Iterator[None]:
     """Lock a model, so that a second run fails instead of changing it at the same time."""
     make_directory(base)
-    with os.fdopen(open_own(base / "lock", os.O_RDWR | os.O_CREAT), "r+", encoding="ascii") as lock:
+    with os.fdopen(open_own(base / "lock", os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            message = f"process {lock.read().strip() or 'unknown'} uses {base.parent}: wait for it or stop it"
+            message = f"process {lock.read().decode().strip() or 'unknown'} uses {base.parent}: wait for it or stop it"
             raise StageError(message) from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        with durable.naming(base / "lock"):
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}\n".encode())
         yield
 
 

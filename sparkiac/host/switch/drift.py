@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import stat
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import durable, local, state
-from ..contract import validated
+from ..contract import decoded, validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import LocalHost
 from . import actions, store
@@ -28,7 +27,7 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     """Return how the host differs from a generation that is installed on it."""
     listed = files_of(machine, generation)
     base = f"{GENERATIONS}/{generation}/files"
-    plan = validated("program", PLAN, json.loads(machine.read(f"{base}/{PLAN}")), GenerationPlan)
+    plan = validated("program", PLAN, decoded(PLAN, machine.read(f"{base}/{PLAN}")), GenerationPlan)
     wanted = {each["key"]: each["value"] for each in plan["sysctls"]}
     ours = {each["path"] for each in listed}
     secrets = local.secret_values(machine.path(local.SECRETS))
@@ -61,7 +60,7 @@ def save_edited(machine: LocalHost, generation: str) -> list[str]:
 def files_of(machine: LocalHost, generation: str) -> list[dict[str, str]]:
     """Return path, mode and hash of the files of a generation."""
     name = f"{GENERATIONS}/{generation}/files.json"
-    return list(validated("program", name, json.loads(machine.read(name)), list[PlacedFile]))
+    return list(validated("program", name, decoded(name, machine.read(name)), list[PlacedFile]))
 
 
 def is_edited(machine: LocalHost, file: dict[str, str]) -> bool:

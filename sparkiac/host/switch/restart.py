@@ -60,11 +60,11 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
         # systemd before 255 keeps NRestarts of a unit that restarts, so its starts would not count from zero.
         machine.run("systemctl", "reset-failed", unit_file(step.unit))
     # With Type=notify, systemctl returns when the server is ready or has failed.
-    machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
+    done = machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if local.states(machine, [step.unit])[step.unit]["ActiveState"] in actions.RUNNING:
         opening.passed(machine, {"units": [unit]}, step.unit)  # the unit of a former version does not do so itself
         return []
-    return [report.report(machine, unit, since)]
+    return [report.report(machine, unit, since, done.errors)]
 
 
 def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:

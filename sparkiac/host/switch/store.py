@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import durable
-from ..contract import validated
+from ..contract import decoded, validated
 from ..generation import GenerationPlan, PlacedFile, generation_id
 from ..local import LocalHost
 from . import effective
@@ -103,7 +103,7 @@ def load(machine: LocalHost, name: str | None) -> Generation:
     except FileNotFoundError:
         message = f"this host has no generation {name}; it has {', '.join(kept(machine)) or 'none'}"
         raise GenerationError(message) from None
-    listed = validated("program", "files.json", json.loads(text), list[PlacedFile])
+    listed = validated("program", "files.json", decoded(str(place / "files.json"), text), list[PlacedFile])
     files = tuple(PlacedFile(**each) for each in listed)
     found = Generation(name, files, NOTHING, place)
     adopted = place / ADOPTED
@@ -125,7 +125,7 @@ def installed(machine: LocalHost) -> dict[str, Any]:
 
 def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
     """Return the plan of a generation; older versions of sparkiac did not write each key of it."""
-    plan = {"nft_optional": False, **json.loads(text)}
+    plan = {"nft_optional": False, **decoded(name, text)}
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
     return dict(validated("program", name, plan, GenerationPlan))

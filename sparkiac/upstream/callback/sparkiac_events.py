@@ -26,6 +26,8 @@ WITH_OUTPUT = frozenset({"look", "services", "status"})
 """Roles whose programs print JSON that sparkiac reads."""
 SAYING = frozenset({None, "driver", "prune", "reboot", "uninstall"})
 """Roles whose messages say what was done, or in check mode what would be done; None stands for a play itself."""
+REASONS = ("msg", "response", "url", "cmd", "stderr", "module_stderr")
+"""What a module says of its failure: the message of a failed download has neither the answer nor the URL."""
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
@@ -109,7 +111,7 @@ def _of_task(result: Any) -> tuple[str, str]:  # noqa: ANN401
 
 def _reasons(failed: list[Any]) -> dict[str, str]:
     """Return why a task or the items of its loop failed."""
-    texts = {key: [str(each[key]) for each in failed if each.get(key)] for key in ("msg", "stderr", "module_stderr")}
+    texts = {key: [str(each[key]) for each in failed if each.get(key)] for key in REASONS}
     return {key: "\n".join(dict.fromkeys(lines)) for key, lines in texts.items() if lines}
 
 

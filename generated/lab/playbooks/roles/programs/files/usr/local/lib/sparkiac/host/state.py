@@ -11,7 +11,7 @@ import json
 from typing import Any, NamedTuple
 
 from . import durable
-from .contract import validated
+from .contract import decoded, validated
 from .local import LocalHost
 
 STATE = "/var/lib/sparkiac/state.json"
@@ -67,7 +67,7 @@ def read(machine: LocalHost) -> State:
         text = machine.read(STATE)
     except FileNotFoundError:
         return State()
-    found: dict[str, Any] = validated("program", STATE, json.loads(text), State)
+    found: dict[str, Any] = validated("program", STATE, decoded(STATE, text), State)
     for key, kind in (("pending", Pending), ("decision", Decision)):
         found[key] = found[key] and kind(**found[key])
     return State(**found)

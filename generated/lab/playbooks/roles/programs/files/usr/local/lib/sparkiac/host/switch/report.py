@@ -32,6 +32,9 @@ RESULTS = {
     "exit-code": "its process ended with an error",
     "watchdog": "its health check failed for too long",
     "oom-kill": "it was killed because memory ran out",
+    "signal": "its process was killed",
+    "core-dump": "its process crashed",
+    "start-limit-hit": "systemd gave it up after too many starts",
 }
 
 
@@ -45,13 +48,16 @@ def position(machine: LocalHost) -> str:
     return found[1] if found else ""
 
 
-def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
-    """Return the result of the unit, its last health check and the last errors of the engine."""
+def report(machine: LocalHost, unit: dict[str, Any], since: str, refused: str = "") -> str:
+    """Return the result of the unit, its last health check and the last errors of the engine.
+
+    `refused` is what systemctl said: a unit that systemd did not start at all has the result `success`.
+    """
     name = unit["name"]
     shown = machine.run("systemctl", "show", "--property=Result", "--value", local.unit_file(name)).output.strip()
     lines = logged(machine, name, since)
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
-    reason = starts.gave_up(machine, name) or RESULTS.get(shown, shown)
+    reason = starts.gave_up(machine, name) or RESULTS.get(shown) or local.clean(refused.partition("\n")[0]) or shown
     head = f"{name} did not become ready: {reason}.", f"last health check: {checks[-1] if checks else 'none'}"
     return with_log(name, head, lines)
 
