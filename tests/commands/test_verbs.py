@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 SMALL: Final = "  small: {recipe: base/single-spark, model: example/model, hosts: spark-02, port: 8001}\n"
-OLD, NEW, OTHER = "a" * 16, "b" * 16, "c" * 16
-
+OLD, NEW = "a" * 16, "b" * 16
 
 COMMON: Final = {"inventory", "names", "output", "yes", "only_check", "output_format"}
 STUB: Final = ROOT / "tests/host/stubs/switch"
@@ -55,7 +55,17 @@ def at(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
             (folder / "at" / host / "var/lib/sparkiac/generations" / name / "files").mkdir(parents=True)
         state = {"current": NEW, "committed": NEW, "previous": OLD}
         (folder / "at" / host / "state.json").write_text(json.dumps(state))
+        (folder / "at" / host / "history.json").write_text(json.dumps(history()))
     return folder / "at"
+
+
+def history() -> list[dict[str, object]]:
+    """Return the switches that a host remembers: to the old generation, and to the new one."""
+    common = {"outcome": "committed", "run": "r"}
+    return [
+        {"generation": OLD, "commit": "1" * 40, "time": 1, "changes": ["start sparkiac-small"], **common},
+        {"generation": NEW, "commit": "2" * 40, "time": 2, "changes": ["restart sparkiac-small"], **common},
+    ]
 
 
 def local(at: Path, *words: str) -> tuple[str, ...]:
@@ -84,22 +94,37 @@ def test_a_drain_of_a_deployment_is_one_of_its_host_and_says_how_it_ended(at: Pa
     assert asked(at, "spark-01") == ["undrain"]
 
 
-def test_a_rollback_lists_what_hosts_keep_and_goes_back(at: Path, cli: Cli) -> None:
+def test_a_rollback_lists_the_states_of_the_fleet_and_puts_all_hosts_on_one(at: Path, cli: Cli) -> None:
+    """The hosts run different generations: one of them is on the older state already."""
     listed = cli("rollback", "lab.yaml", *local(at))
     assert listed.code == 0, listed.text
-    rows = [line.split() for line in listed.out.splitlines() if line.startswith("spark-")]
-    assert sorted(row[:3] for row in rows) == [
-        [host, name, state] for host in ("spark-01", "spark-02") for name, state in ((OLD, "previous"), (NEW, "runs"))
-    ]
-    assert "--to previous" in listed.out
-    outcome = cli("rollback", "lab.yaml", "--to", OLD, "--yes", *local(at))
+    rows = [re.split(" {2,}", line.strip())[1:] for line in listed.out.splitlines()[2:]]
+    both = "spark-01 and spark-02"
+    assert rows == [["2" * 12, "restart small", "runs", both], ["1" * 12, "start small", "committed", both]]
+    (at / "spark-02/state.json").write_text(json.dumps({"current": OLD, "committed": OLD, "previous": NEW}))
+    outcome = cli("rollback", "lab.yaml", "--to", "1" * 7, "--yes", *local(at))
     assert outcome.code == 0, outcome.text
-    assert outcome.out.splitlines()[:4] == [
-        *("spark-01", f"  would switch spark-01 to {OLD}", "spark-02", f"  would switch spark-02 to {OLD}")
+    assert [line.strip() for line in outcome.out.splitlines()[3:7]] == [
+        *("spark-01", f"would switch spark-01 to {OLD}", "spark-02", f"runs {OLD} already")
     ]
-    assert outcome.out.splitlines()[-1].startswith("Switched 2 hosts in ")
-    assert (at / "order").read_text().split() == ["spark-01", OLD, "committed", "spark-02", OLD, "committed"]
+    assert outcome.out.splitlines()[-1].startswith("Switched 1 host in ")
+    assert (at / "order").read_text().split() == ["spark-01", OLD, "committed"]
+    assert (at / "spark-01/commit").read_text() == "1" * 40
+    outcome = cli("rollback", "lab.yaml", "--to", "2" * 40, "--yes", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert (at / "order").read_text().split()[3:] == ["spark-01", NEW, "committed", "spark-02", NEW, "committed"]
     assert not any((at / host / "lease.json").exists() for host in ("spark-01", "spark-02"))
+
+
+def test_a_state_is_named_by_the_subject_of_its_commit(at: Path, cli: Cli) -> None:
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@example.com")
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-qm", "Serve the small model", "--allow-empty"], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    (at / "spark-01/history.json").write_text(json.dumps([{**history()[1], "commit": commit}]))
+    outcome = cli("rollback", "lab.yaml", "spark-01", *local(at))
+    [_, _, row] = outcome.out.splitlines()
+    assert re.split(" {2,}", row.strip())[1:] == [commit[:12], "Serve the small model", "runs", "spark-01"]
 
 
 def test_check_shows_what_would_be_done_and_does_nothing(at: Path, cli: Cli) -> None:
@@ -120,11 +145,12 @@ def test_an_uninstall_is_listed_and_confirmed(at: Path, cli: Cli) -> None:
     assert asked(at, "spark-02") == []
 
 
-def test_a_generation_that_no_host_keeps_changes_nothing(at: Path, cli: Cli) -> None:
-    outcome = cli("rollback", "lab.yaml", "--to", OTHER, "--yes", *local(at))
-    assert outcome.code == 1
-    assert f"has no generation {OTHER}. It runs {NEW} and keeps" in " ".join(outcome.out.split())
-    assert "\nNothing was changed.\n" in outcome.out
+def test_a_state_that_no_host_knows_changes_nothing(at: Path, cli: Cli) -> None:
+    outcome = cli("rollback", "lab.yaml", "--to", "3" * 12, "--yes", *local(at))
+    assert (outcome.code, outcome.err) == (2, f"no states are called {'3' * 12}; without --to, rollback lists them\n")
+    shutil.rmtree(at / "spark-02/var/lib/sparkiac/generations" / OLD)
+    outcome = cli("rollback", "lab.yaml", "--to", "1" * 12, "--yes", *local(at))
+    assert (outcome.code, outcome.err.count("is not kept on spark-02")) == (2, 1), outcome.text
     assert not (at / "order").exists()
 
 
@@ -148,7 +174,7 @@ def test_exit_5_for_a_host_that_an_apply_changes(at: Path, cli: Cli) -> None:
         (["restart", "lab.yaml", "--yes"], "Missing argument 'DEPLOYMENT [HOST]...'"),
         (["drain", "lab.yaml", "small", "--yes", "--", "--limit", "spark-01"], "as arguments or with -- --limit"),
         (["reboot", "lab.yaml"], "a confirmation needs a terminal: add --yes; --check only shows"),
-        (["rollback", "lab.yaml", "--to", "-1", "--yes"], "'-1' is not of the form previous or 4d513ffd09ab12cd"),
+        (["rollback", "lab.yaml", "--to", "-1", "--yes"], "'-1' is not of the form previous or 4d513ffd09ab"),
         (["driver", "lab.yaml", "--upgrade-to", "{{ x }}", "--yes"], "'{{ x }}' is not of the form 580.142"),
         (["prune", "lab.yaml", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
         (["undrain", "lab.yaml", "--yes"], "No such option '--yes'"),
@@ -183,8 +209,8 @@ def variables(name: str) -> set[str]:
     """Return the names of all variables that a verb can set."""
     verb = VERBS[name]
     own = {"a unit": {"unit"}, "hosts or a unit": {"unit"}, "a turn": {"turn"}}.get(verb.takes, set())
-    options = {str(each.name) for each in verbs.command(name).params} - COMMON
-    return own | options | {key for key, _ in verb.variables}
+    options = {str(each.name) for each in verbs.command(name).params} - COMMON - {"state"}
+    return own | options | ({"generation", "commit"} if verb.lists else set()) | {key for key, _ in verb.variables}
 
 
 def test_a_deployment_of_a_group_stands_for_its_hosts() -> None:

@@ -18,7 +18,7 @@ FIRST, SECOND, BAD = (generation({"a": text}) for text in ("one", "two", "crash"
 
 def switch(host: Host, made: object, commit: str | None) -> None:
     store.stage(host, made.staged)  # type: ignore[attr-defined]
-    run.run(host, run.Request(made.name, "run", "", [], None, commit))  # type: ignore[attr-defined]
+    run.run(host, run.Request(made.name, f"run {(commit or 'none')[0]}", "", [], None, commit))  # type: ignore[attr-defined]
 
 
 def test_the_commit_of_the_committed_generation_is_known(tmp_path: Path) -> None:
@@ -27,14 +27,18 @@ def test_the_commit_of_the_committed_generation_is_known(tmp_path: Path) -> None
     for made, commit in ((FIRST, "1" * 40), (SECOND, "2" * 40), (BAD, "3" * 40), (FIRST, None)):
         switch(host, made, commit)
         found = history.read(host)
-        assert history.commit_of(found, state.read(host).committed) in {"1" * 40, "2" * 40}
+        now = history.last(found, state.read(host).committed)
+        assert now
+        assert now.commit in {"1" * 40, "2" * 40}
     assert [(each.generation, each.commit, each.outcome) for each in found] == [
         (FIRST.name, "1" * 40, "committed"),
         (SECOND.name, "2" * 40, "committed"),
         (BAD.name, "3" * 40, "back"),
         (FIRST.name, "1" * 40, "committed"),
     ]
-    assert history.commit_of(found, BAD.name) is None
+    assert [each.run for each in found] == ["run 1", "run 2", "run 3", "run 1"]
+    assert [each.changes for each in found] == [[f"{each} sparkiac-a"] for each in ("start", *["restart"] * 3)]
+    assert history.last(found, BAD.name) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", '[{"generation": 1}]'])
@@ -50,5 +54,5 @@ def test_only_the_last_switches_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(history, "KEPT", 2)
     host = Host(tmp_path)
     for name in "abc":
-        history.add(host, name, None, history.COMMITTED)
+        history.add(host, history.Applied(name, None, "run", 0, history.COMMITTED, []))
     assert [each.generation for each in history.read(host)] == ["b", "c"]

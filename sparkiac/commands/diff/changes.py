@@ -241,8 +241,8 @@ def _answer(old: _HostTree, new: _HostTree, stored: AbstractSet[str | None]) -> 
 
 def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
     """Yield what happens to units: first those that are removed, then the others in start order."""
-    for name in effects.leaving(new.generation, old.generation):
-        yield {"unit": name, "action": "remove", "because": effects.GONE}
+    for each in effects.removals(new.generation, old.generation):
+        yield {"unit": each.subject, "action": each.action, "because": each.because}
     for name, unit in new.units.items():
         former = old.units.get(name)
         if former is None:
