@@ -14,7 +14,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
-PRUNED = "until playbooks/prune.yml removes it"
+PRUNED = "until sparkiac prune removes it"
 
 
 class Effect(NamedTuple):
@@ -53,13 +53,6 @@ def leaving(plan: dict[str, Any], former: dict[str, Any]) -> list[dict[str, Any]
     """Return the units that only the former plan has, clients before their servers. They are stopped and removed."""
     names = {unit["name"] for unit in plan["units"]}
     return [unit for unit in reversed(former["units"]) if unit["name"] not in names]
-
-
-def removals(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
-    """Return the removal of each unit that only the former plan has."""
-    for unit in leaving(plan, former):
-        drained = f"; drained first, for at most {unit['drain_s']} s" if unit["drain_s"] and unit["listen"] else ""
-        yield Effect("remove", unit["name"], f"no longer on this host{drained}")
 
 
 def going(files: Iterable[str], former: Iterable[str]) -> list[str]:

@@ -56,9 +56,7 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
     tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
     former = store.readable(machine, now["committed"])
-    removed = effects.removals(plan, former.plan)
-    steps = [actions.UnitAction(each.subject, each.action, each.because) for each in removed]
-    steps += actions.steps(machine, plan, turn, tree=tree)
+    steps = [*actions.removals(plan, former.plan), *actions.steps(machine, plan, turn, tree=tree)]
     found = {
         "files": [each["path"] for each in data["files"] if not actions.same_file(machine, **each)],
         "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, **each)],
