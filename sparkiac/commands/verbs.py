@@ -196,16 +196,16 @@ def _run(  # noqa: PLR0913  one parameter for each option
     only_check = only_check or given.check
     lists = verb.lists and not any(variables.values())
     asks = bool(verb.question) and not (yes or only_check or lists)
-    require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)
     target = _target(fleet.plan, name, names)
+    require_answer(output_format, asks=asks)
     if target.limit and any(option.name == "--limit" for option in given.found):
         reject(_BOTH)
     words = (*target.limit, *_variables(verb, target, {} if verb.lists else variables), *given.words)
     from sparkiac.commands.apply.session import PlaybookCall, in_session
 
-    texts = (text.replace("NAME", target.name) for text in (verb.question, verb.done))
-    wanted = PlaybookCall(f"playbooks/{name}.yml", target.hosts, *texts)
+    question, done = (text.replace("NAME", target.name) for text in (verb.question, verb.done))
+    wanted = PlaybookCall(f"playbooks/{name}.yml", target.hosts, question, done, _ranks(fleet.plan, target.name))
 
     def work(session: ApplySession) -> Exit:
         if verb.lists:
@@ -240,6 +240,12 @@ def _target(plan: Plan, verb: str, names: str | Sequence[str]) -> _Target:
         chosen = chosen or {*found.owners}
     hosts = tuple(name for name in (*(host.name for host in plan.hosts), *retired) if name in chosen or not names)
     return _Target(hosts, unit, ("--limit", ",".join(hosts)) if names else ())
+
+
+def _ranks(plan: Plan, unit: str) -> dict[str, str]:
+    """Return host → host and rank, for a unit that is a group."""
+    nodes = ((host.name, each.server.node) for host in plan.hosts for each in host.containers if each.name == unit)
+    return {host: f"{host} (rank {node[0]})" for host, node in nodes if node is not None}
 
 
 def _unit(found: Named, *, required: bool) -> str:

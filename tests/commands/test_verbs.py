@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -154,6 +157,29 @@ def test_a_state_that_no_host_knows_changes_nothing(at: Path, cli: Cli) -> None:
     assert not (at / "order").exists()
 
 
+def test_exit_4_for_an_example_lock(cli: Cli, at: Path) -> None:
+    lock = Path("lab.lock.yaml")
+    lock.write_text(lock.read_text().replace("version: 1\n", "version: 1\nexample: true\n"))
+    outcome = cli("drain", "lab.yaml", "small", "--yes", *local(at))
+    assert (outcome.code, outcome.err.count("LCK033")) == (4, 1), outcome.text
+    assert asked(at, "spark-02") == []
+
+
+def test_exit_6_for_a_host_that_is_unreachable(cli: Cli, at: Path) -> None:
+    nowhere = ("-e", "ansible_connection=ssh", "-e", "ansible_host=127.0.0.1", "-e", "ansible_port=1")
+    outcome = cli("drain", "lab.yaml", "small", "--yes", *local(at, *nowhere))
+    assert outcome.code == 6, outcome.text
+    assert "spark-02 is unreachable: " in outcome.out
+
+
+def test_exit_130_for_a_question_that_is_answered_with_no(cli: Cli, at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    outcome = cli("drain", "lab.yaml", "small", *local(at))
+    assert (outcome.code, "Drain spark-02? [y/N]" in outcome.err) == (130, True), outcome.text
+    assert asked(at, "spark-02") == []
+
+
 def test_exit_5_for_a_host_that_an_apply_changes(at: Path, cli: Cli) -> None:
     (at / "spark-01/lease.json").write_text(json.dumps({"run": "r1", "owner": "ann [desk/1], pid 1", "age_s": 9}))
     outcome = cli("rollback", "lab.yaml", "--to", "previous", "--yes", *local(at))
@@ -167,6 +193,7 @@ def test_exit_5_for_a_host_that_an_apply_changes(at: Path, cli: Cli) -> None:
     ("words", "message"),
     [
         (["drain", "lab.yaml", "smal", "--yes"], "unknown host or deployment 'smal'; did you mean 'small'?"),
+        (["drain", "lab.yaml", "nosuch"], "unknown host or deployment 'nosuch'"),
         (["reboot", "lab.yaml", "spark-3", "--yes"], "did you mean 'spark-0"),
         (["drain", "lab.yaml", "small", "spark-01", "--yes"], "unknown host of small 'spark-01'"),
         (["drain", "lab.yaml", "small", "chat", "--yes"], "name one deployment or service, not small and chat"),
@@ -211,6 +238,17 @@ def variables(name: str) -> set[str]:
     own = {"a unit": {"unit"}, "hosts or a unit": {"unit"}, "a turn": {"turn"}}.get(verb.takes, set())
     options = {str(each.name) for each in verbs.command(name).params} - COMMON - {"state"}
     return own | options | ({"generation", "commit"} if verb.lists else set()) | {key for key, _ in verb.variables}
+
+
+def test_the_question_names_the_hosts_of_a_group_with_their_ranks(
+    cli: Cli, at: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    Path("lab.yaml").write_text(PAIR.replace("name: pair", "name: lab"))
+    assert cli("generate", "lab.yaml", "--allow-unlocked").code == 0
+    outcome = cli("drain", "lab.yaml", "big", *local(at))
+    assert "Drain spark-01 (rank 1) and spark-02 (rank 0)? [y/N]" in outcome.err, outcome.text
 
 
 def test_a_deployment_of_a_group_stands_for_its_hosts() -> None:

@@ -24,7 +24,7 @@ from sparkiac.upstream import git, playbook
 from sparkiac.upstream.playbook import Event
 from sparkiac.upstream.programs import ProgramError
 from sparkiac.words import apply as words
-from sparkiac.words.page import counted, duration, plain, styled
+from sparkiac.words.page import counted, duration, names, plain, styled
 
 _LOOK: Final = "playbooks/look.yml"
 _WAITING: Final = "{}: the switch of an apply that has ended still runs; waiting for its end …"
@@ -74,6 +74,8 @@ class PlaybookCall(NamedTuple):
     """What is asked after the list of what would be done; empty if nothing is shown and asked."""
     done: str
     """What is said at the end; both have a place for the hosts."""
+    ranks: Mapping[str, str] = {}
+    """Host → what it is called in the question, for the hosts of a group."""
 
 
 def look_at(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
@@ -240,7 +242,8 @@ class ApplySession:
         if only_check or not hosts:
             return Exit.OK
         if asks:
-            self._confirm(wanted.question.format(words.few(hosts)))
+            ranks = [wanted.ranks[host] for host in hosts if host in wanted.ranks]
+            self._confirm(wanted.question.format(names(ranks) if ranks else words.few(hosts)))
         return self._change(hosts, wanted.path, wanted.done)
 
     def _read(self, path: str, options: tuple[str, ...]) -> tuple[Results, Applied]:
