@@ -20,6 +20,9 @@ from sparkiac.report import assets
 from tests.commands import fleet
 from tests.commands.fleet import LOCAL
 from tests.conftest import ROOT
+from tests.host.conftest import SCRIPTS
+from tests.host.staging import write_stubs
+from tests.host.test_prune import DOCKER
 from tests.plan.fleets import PAIR, planned
 
 if TYPE_CHECKING:
@@ -155,6 +158,60 @@ def test_a_state_that_no_host_knows_changes_nothing(at: Path, cli: Cli) -> None:
     outcome = cli("rollback", "lab.yaml", "--to", "1" * 12, "--yes", *local(at))
     assert (outcome.code, outcome.err.count("is not kept on spark-02")) == (2, 1), outcome.text
     assert not (at / "order").exists()
+
+
+def test_prune_lists_and_removes_what_no_kept_generation_needs(
+    at: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is the real one; docker is a stand-in with a list of images."""
+    monkeypatch.setenv("PATH", f"{at / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("STUB", str(at))
+    (at / "bin").mkdir()
+    write_stubs(at / "bin", {"docker": DOCKER})
+    (at / "images").write_text("example.org/old sha256:1\nexample.org/new sha256:2\n")
+    (at / "used").write_text("")
+    hashes = Path("generated/lab/host_vars/spark-02/hashes.yml").read_text()
+    [now] = re.findall(r"^  generation: \"?([0-9a-f]{16})", hashes, re.MULTILINE)
+    for name, image in ((OLD, "example.org/old"), (now, "example.org/new")):
+        needs = json.dumps({"images": [image], "stores": [], "extra_files": [], "caches": []})
+        argv = [SCRIPTS / "stage", "record", "--generation", name, "--needs", needs, "--root", at / "spark-02"]
+        subprocess.run(argv, check=True, capture_output=True)
+    roots = {
+        "prune_root": f"{at}/{{{{ inventory_hostname }}}}",
+        "prune_program": str(SCRIPTS / "stage"),
+        "prune_keep": 1,
+    }
+    words = local(at, "-e", json.dumps({**roots, "prune_lists": str(at / "lists")}))
+    outcome = cli("prune", "lab.yaml", "spark-02", "--check", *words)
+    assert outcome.code == 0, outcome.text
+    assert "would remove image example.org/old" in outcome.out
+    assert "example.org/old" in (at / "images").read_text()
+    outcome = cli("prune", "lab.yaml", "spark-02", "--yes", *words)
+    assert outcome.code == 0, outcome.text
+    assert "  removed image example.org/old" in outcome.out
+    assert (at / "images").read_text().split()[0] == "example.org/new"
+    outcome = cli("prune", "lab.yaml", "spark-02", "--yes", *words)
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "Nothing to do."), outcome.text
+
+
+def test_driver_holds_packages_and_refuses_a_version(at: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for dpkg-query and apt-mark have one package."""
+    monkeypatch.setenv("PATH", f"{at / 'bin'}:{os.environ['PATH']}")
+    (at / "bin").mkdir()
+    mark = f'[ "$1" = showhold ] && {{ cat {at}/held; exit; }}; shift; echo "$@" >{at}/held\n'
+    for name, text in (("dpkg-query", "echo nvidia-driver-580-open 580.142-0ubuntu1 installed\n"), ("apt-mark", mark)):
+        (at / "bin" / name).write_text(f"#!/bin/sh\n{text}")
+        (at / "bin" / name).chmod(0o755)
+    (at / "held").touch()
+    outcome = cli("driver", "lab.yaml", "spark-02", "--check", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert "would hold nvidia-driver-580-open" in outcome.out
+    assert (at / "held").read_text() == ""
+    outcome = cli("driver", "lab.yaml", "spark-02", "--yes", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert (at / "held").read_text() == "nvidia-driver-580-open\n"
+    outcome = cli("driver", "lab.yaml", "spark-02", "--upgrade-to", "590.44", "--yes", *local(at))
+    assert (outcome.code, "CUDA graphs hung with it" in " ".join(outcome.out.split())) == (1, True), outcome.text
 
 
 def test_exit_4_for_an_example_lock(cli: Cli, at: Path) -> None:
