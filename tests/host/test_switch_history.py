@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.fleet import looks
 from sparkiac.host import state
-from sparkiac.host.switch import history, run, store
+from sparkiac.host.switch import history, program, run, store
 from tests.host.switching import Host, generation
 
 if TYPE_CHECKING:
@@ -56,3 +60,23 @@ def test_only_the_last_switches_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
     for name in "abc":
         history.add(host, history.Applied(name, None, "run", 0, history.COMMITTED, []))
     assert [each.generation for each in history.read(host)] == ["b", "c"]
+
+
+def test_two_hosts_at_different_generations_go_to_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The states are those that the controller reads from the programs of the hosts."""
+    clock = itertools.count(1000, 60)
+    monkeypatch.setattr(history, "time", SimpleNamespace(time=lambda: next(clock)))
+    hosts = {name: Host(tmp_path / name) for name in ("one", "two")}
+    for host, made, commit in ((hosts["one"], FIRST, "1"), (hosts["two"], FIRST, "1"), (hosts["one"], SECOND, "2")):
+        switch(host, made, commit * 40)
+    listed = looks.states({name: json.dumps(program.status(host)) for name, host in hosts.items()})
+    assert [(each.name[0], list(each.outcomes), each.runs) for each in listed] == [
+        ("2", ["one"], True),
+        ("1", ["one", "two"], False),
+    ]
+    assert listed[0].changes == ("restart sparkiac-a",)
+    wanted = looks.chosen(listed, "previous")
+    for name, host in hosts.items():
+        run.run(host, run.Request(wanted.generations[name], "back", "", [], None, wanted.commit))  # type: ignore[attr-defined]
+        assert history.read(host)[-1].commit == "1" * 40
+        assert state.read(host).committed == FIRST.name
