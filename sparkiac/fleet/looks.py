@@ -114,11 +114,6 @@ class RecordedSwitch(ReportedFacts):
     outcome: Text
     changes: tuple[Text, ...]
 
-    @property
-    def state(self) -> str:
-        """The name of the state of the fleet: the commit, or that of the apply if the tree was not clean."""
-        return self.commit or self.run
-
 
 class SwitchState(ReportedFacts):
     """What `switch status` prints on a host."""
@@ -133,6 +128,7 @@ class FleetState(NamedTuple):
     """What all hosts ran after the applies of one commit."""
 
     name: str
+    """Its commit, or the name of the apply if the tree was not clean."""
     commit: str | None
     time: float
     """The end of its first switch, in seconds since 1970."""
@@ -157,10 +153,10 @@ def states(answers: Mapping[str, str]) -> list[FleetState]:
     ran: dict[str, str] = {}
     found: dict[str, FleetState] = {}
     for each, host in told:
-        first = FleetState(each.state, each.commit, each.time, {}, (), dict(ran))
-        state = found.setdefault(each.state, first)
+        name = each.commit or each.run
+        state = found.setdefault(name, FleetState(name, each.commit, each.time, {}, (), dict(ran)))
         if host not in state.outcomes:
-            found[each.state] = state._replace(changes=tuple(dict.fromkeys((*state.changes, *each.changes))))
+            found[name] = state._replace(changes=tuple(dict.fromkeys((*state.changes, *each.changes))))
         state.outcomes[host] = each.outcome
         if each.outcome == COMMITTED:
             ran[host] = state.generations[host] = each.generation
