@@ -73,12 +73,10 @@ class Verb(NamedTuple):
     variables: tuple[tuple[str, str], ...] = ()
     """Variables that are always set."""
     lists: bool = False
-    """Whether it only lists what can be chosen if no option chooses it."""
+    """Whether it lists the states of the fleet; it does only that if no option chooses one."""
 
 
-_GENERATION: Final = WrittenText(
-    "GENERATION|previous", "previous|[0-9a-f]{16}(,[0-9a-f]{16})*", "previous or 4d513ffd09ab12cd"
-)
+_STATE: Final = WrittenText("COMMIT|previous", "previous|[0-9a-z]{7,40}", "previous or 4d513ffd09ab")
 _VERSION: Final = WrittenText("VERSION", r"[0-9]+([.][0-9]+)+", "580.142")
 VERBS: Final = {
     "turn": Verb(
@@ -90,18 +88,19 @@ VERBS: Final = {
         "a turn",
     ),
     "rollback": Verb(
-        "List the generations that the hosts keep, or go back to one.",
+        "List the states of the fleet: which commit ran when; or go back to one.",
         "Switched {}",
         "Switch {} back?",
-        "Without --to it changes nothing. It needs no network but the connections to the hosts. A host on which the "
-        "older generation does not answer well returns to the one that ran. The next apply brings the generated files "
-        "again.",
+        "Without --to it changes nothing. A state is what all hosts ran after an apply; its name is the commit of the "
+        "repository, or that of the apply if the tree was not clean. It needs no network but the connections to the "
+        "hosts. A host on which the older generation does not answer well returns to the one that ran. The next apply "
+        "brings the generated files again.",
         options=(
             click.option(
                 "--to",
-                "generation",
-                type=_GENERATION,
-                help="Generation to switch to: the one before, or IDs separated by commas, one of each host.",
+                "state",
+                type=_STATE,
+                help="State of all hosts to go back to: the one before the one that runs, or a commit of the list.",
             ),
         ),
         lists=True,
@@ -197,19 +196,21 @@ def _run(  # noqa: PLR0913  one parameter for each option
     only_check = only_check or given.check
     lists = verb.lists and not any(variables.values())
     asks = bool(verb.question) and not (yes or only_check or lists)
-    require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)
     target = _target(fleet.plan, name, names)
+    require_answer(output_format, asks=asks)
     if target.limit and any(option.name == "--limit" for option in given.found):
         reject(_BOTH)
-    words = (*target.limit, *_variables(verb, target, variables), *given.words)
+    words = (*target.limit, *_variables(verb, target, {} if verb.lists else variables), *given.words)
     from sparkiac.commands.apply.session import PlaybookCall, in_session
 
-    texts = (text.replace("NAME", target.name) for text in (verb.question, verb.done))
-    wanted = PlaybookCall(f"playbooks/{name}.yml", target.hosts, *texts)
+    question, done = (text.replace("NAME", target.name) for text in (verb.question, verb.done))
+    wanted = PlaybookCall(f"playbooks/{name}.yml", target.hosts, question, done, _ranks(fleet.plan, target.name))
 
     def work(session: ApplySession) -> Exit:
-        return session.generations() if lists else session.call(wanted, asks=asks, only_check=only_check)
+        if verb.lists:
+            return session.roll_back(wanted, variables["state"], asks=asks, only_check=only_check)
+        return session.call(wanted, asks=asks, only_check=only_check)
 
     return in_session(fleet, given._replace(words=words), output_format, work)
 
@@ -241,6 +242,12 @@ def _target(plan: Plan, verb: str, names: str | Sequence[str]) -> _Target:
     return _Target(hosts, unit, ("--limit", ",".join(hosts)) if names else ())
 
 
+def _ranks(plan: Plan, unit: str) -> dict[str, str]:
+    """Return host → host and rank, for a unit that is a group."""
+    nodes = ((host.name, each.server.node) for host in plan.hosts for each in host.containers if each.name == unit)
+    return {host: f"{host} (rank {node[0]})" for host, node in nodes if node is not None}
+
+
 def _unit(found: Named, *, required: bool) -> str:
     """Return the one unit that is named, or an empty text if none is."""
     if len(found.units) > 1 or (required and not found.units):
@@ -249,8 +256,8 @@ def _unit(found: Named, *, required: bool) -> str:
 
 
 def _variables(verb: Verb, target: _Target, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the option that sets the variables of the playbook. For `previous` rollback.yml needs none."""
-    found = {key: value for key, value in given.items() if value and value != "previous"} | dict(verb.variables)
+    """Return the option that sets the variables of the playbook."""
+    found = {key: value for key, value in given.items() if value} | dict(verb.variables)
     if target.name:
         found["turn" if verb.takes == "a turn" else "unit"] = target.name
     return ("-e", json.dumps(found)) if found else ()

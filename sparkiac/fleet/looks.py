@@ -1,19 +1,19 @@
-"""The answers of the hosts: to look.yml, what an apply would change on each; to generations.yml, what they keep."""
+"""The answers of the hosts: to look.yml, what an apply would change on each; to generations.yml, what they ran."""
 
 from __future__ import annotations
 
+import heapq
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pydantic import Field
-
 from sparkiac.fleet.fabric.checks import groups as groups_of
 from sparkiac.host.switch.effects import Effect
+from sparkiac.host.switch.history import COMMITTED
 from sparkiac.report.characters import escaped
 from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sparkiac.plan import Plan
     from sparkiac.upstream.playbook import Event
@@ -104,45 +104,92 @@ class FleetLook(NamedTuple):
         return tuple(look for look in self.hosts if look.faults)
 
 
+class RecordedSwitch(ReportedFacts):
+    """A switch that a host remembers."""
+
+    generation: Text
+    commit: Text | None
+    run: Text
+    time: Number
+    outcome: Text
+    changes: tuple[Text, ...]
+
+
 class SwitchState(ReportedFacts):
     """What `switch status` prints on a host."""
 
     current: Text | None
-    previous: Text | None
-    committed: Text | None
     kept: tuple[Text, ...]
-    staged_s: dict[Text, Number] = Field(default_factory=dict)
-    """Generation → when it came to the host, in seconds since 1970; older programs do not say it."""
+    history: tuple[RecordedSwitch, ...] = ()
+    """From the oldest to the newest; older programs do not say it."""
 
 
-class KeptGeneration(NamedTuple):
-    """A generation that a host keeps and can switch to."""
+class FleetState(NamedTuple):
+    """What all hosts ran after the applies of one commit."""
 
-    host: str
     name: str
-    state: str
-    """`runs`, `runs, not committed`, `committed`, `previous`, or empty."""
-    staged_s: int | None
+    """Its commit, or the name of the apply if the tree was not clean."""
+    commit: str | None
+    time: float
+    """The end of its first switch, in seconds since 1970."""
+    outcomes: dict[str, str]
+    """Host that was switched → how its last switch ended: `committed` or `back`."""
+    changes: tuple[str, ...]
+    """What its first switches did with units."""
+    generations: dict[str, str]
+    """Host → generation; that of the time for a host that was not switched. Empty if all hosts refused it."""
+    lost: tuple[str, ...] = ()
+    """Hosts that do not keep a generation of it."""
+    runs: bool = False
+    """Whether all hosts run it."""
 
 
-def kept(states: Mapping[str, str]) -> tuple[KeptGeneration, ...]:
-    """Return the generations of all hosts (host → JSON), those of a host from the newest on. Raises ProgramError."""
-    return tuple(each for host in sorted(states) for each in _kept(host, states[host]))
+def states(answers: Mapping[str, str]) -> list[FleetState]:
+    """Return the states of the fleet from the answers (host → JSON), the newest first. Raises ProgramError."""
+    hosts = {host: _reported(host, text) for host, text in sorted(answers.items())}
+    told = heapq.merge(
+        *([(each, host) for each in state.history] for host, state in hosts.items()), key=lambda pair: pair[0].time
+    )
+    ran: dict[str, str] = {}
+    found: dict[str, FleetState] = {}
+    for each, host in told:
+        name = each.commit or each.run
+        state = found.setdefault(name, FleetState(name, each.commit, each.time, {}, (), dict(ran)))
+        if host not in state.outcomes:
+            found[name] = state._replace(changes=tuple(dict.fromkeys((*state.changes, *each.changes))))
+        state.outcomes[host] = each.outcome
+        if each.outcome == COMMITTED:
+            ran[host] = state.generations[host] = each.generation
+    return [_compared(state, hosts) for state in reversed(found.values())]
 
 
-def _kept(host: str, text: str) -> list[KeptGeneration]:
+def chosen(listed: Sequence[FleetState], name: str) -> FleetState:
+    """Return the state with a name or its beginning, or the one before the one that runs. Raises ProgramError."""
+    if name == "previous":
+        running = next((place for place, state in enumerate(listed) if state.runs), -1)
+        found = [state for state in listed[running + 1 :] if not state.lost][:1]
+    else:
+        found = [state for state in listed if state.name.startswith(name)]
+    if len(found) != 1:
+        raise ProgramError(f"{len(found) or 'no'} states are called {name}; without --to, rollback lists them")
+    if lost := found[0].lost:
+        raise ProgramError(f"the state {name} is not kept on {', '.join(lost)}: refused, or removed by prune")
+    return found[0]
+
+
+def _reported(host: str, text: str) -> SwitchState:
     try:
-        state = SwitchState.of_output(text)
+        return SwitchState.of_output(text)
     except ValueError as error:
         raise ProgramError(f"{host}: {error}") from None
-    found = [KeptGeneration(host, name, _role(state, name), state.staged_s.get(name)) for name in state.kept]
-    return sorted(found, key=lambda each: each.staged_s or 0, reverse=True)
 
 
-def _role(state: SwitchState, name: str) -> str:
-    if name == state.current:
-        return "runs" if name == state.committed else "runs, not committed"
-    return {state.committed: "committed", state.previous: "previous"}.get(name, "")
+def _compared(state: FleetState, hosts: Mapping[str, SwitchState]) -> FleetState:
+    """Return a state with what the hosts keep and run of it."""
+    wanted = state.generations if COMMITTED in state.outcomes.values() else {}
+    lost = tuple(host for host, now in hosts.items() if wanted.get(host) not in now.kept)
+    runs = all(now.current == wanted.get(host) for host, now in hosts.items())
+    return state._replace(generations=wanted, lost=lost, runs=runs)
 
 
 def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from . import durable
 from .contract import validated
 
-REDACTED = "(redacted)"
+REDACTED = "***"
 SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://)[^/\s@]+(?=@)")
 WIDTH = 200
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

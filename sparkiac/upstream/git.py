@@ -95,9 +95,21 @@ def newer(folder: Path, commit: str) -> str | None:
         if _output(folder, "rev-parse", "--verify", "HEAD").decode().strip() == commit:
             return None
         _output(folder, "merge-base", "--is-ancestor", "HEAD", commit)
-        return _output(folder, "show", "--no-patch", "--format=%cs, %s", commit).decode(errors="replace").strip()
+        return _told(folder, commit, "%cs, %s")
     except ProgramError:
         return None
+
+
+def subject(folder: Path, commit: str) -> str | None:
+    """Return the first line of a commit's message; None if this repository does not have it, or git fails."""
+    try:
+        return _told(folder, commit, "%s") if re.fullmatch(forms.COMMIT, commit) else None
+    except ProgramError:
+        return None
+
+
+def _told(folder: Path, commit: str, form: str) -> str:
+    return _output(folder, "show", "--no-patch", f"--format={form}", commit).decode(errors="replace").strip()
 
 
 class _Commit(NamedTuple):

@@ -6,14 +6,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sparkiac.fleet.looks import FleetLook, HostLook, KeptGeneration, Lease
+from sparkiac.fleet.looks import FleetLook, FleetState, HostLook, Lease
 from sparkiac.host.switch.effects import Effect
-from sparkiac.words.page import BAD, Blocks, Data, Line, Row, duration, grid, line, names, plain, styled, table
+from sparkiac.host.switch.history import COMMITTED
+from sparkiac.words.page import BAD, Blocks, Data, Line, Row, counted, duration, grid, line, names, plain, styled, table
 
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
 _COLUMNS: Final = 30
 """Width of the columns generation and files with the space between the columns."""
+_SHORT_STATE: Final = 12
+"""Characters of the name of a state, which is the commit or the name of the apply."""
+_NAMED: Final = 4
+"""More hosts are counted, not named."""
 _GAP: Final = "  "
 _UNIT: Final = "sparkiac-"
 _STYLES: Final = {"restart": "yellow", "start": "green", "stop": "red", "remove": "red"}
@@ -82,16 +87,28 @@ def deeds(said: Mapping[str, Sequence[str]]) -> Blocks:
         yield grid((each,) for each in lines)
 
 
-def generations(kept: Sequence[KeptGeneration]) -> Blocks:
-    """Return the generations that hosts keep, and how to switch to one."""
-    heads = ("host", "generation", "state", "staged")
-    yield table(heads, ((each.host, each.name, each.state, _moment(each.staged_s)) for each in kept), whole=heads)
-    yield ""
-    yield "Go back with --to previous, or with --to GENERATION; for several hosts, one of each, separated by commas."
+def states(listed: Sequence[FleetState], subjects: Mapping[str, str | None]) -> Blocks:
+    """Return the states of the fleet; `subjects`: state → first line of the message of its commit, if it is known."""
+    heads = ("when", "state", "change", "result", "hosts")
+    if listed:
+        yield table(heads, (_state_row(each, subjects.get(each.name)) for each in listed), whole=heads[:2])
+    else:
+        yield "These hosts remember no apply."
 
 
-def _moment(seconds: int | None) -> str:
-    return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+def _state_row(state: FleetState, subject: str | None) -> Row:
+    units = ", ".join(each.replace(_UNIT, "") for each in state.changes) or "no unit restarted"
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(state.time))
+    refused = [host for host, outcome in state.outcomes.items() if outcome != COMMITTED]
+    result = ["runs" if state.runs else "committed"] if state.generations else []
+    result += [f"refused on {few(refused)}"] if refused else []
+    result += [f"not kept on {few(state.lost)}"] if state.lost and state.generations else []
+    return when, state.name[:_SHORT_STATE], subject or units, ", ".join(result), few(list(state.outcomes))
+
+
+def few(hosts: Sequence[str]) -> str:
+    """Return the names of a few hosts, or the number of many."""
+    return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
 def _row(host: HostLook, room: int) -> Row:

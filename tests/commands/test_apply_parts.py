@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,8 +13,6 @@ from sparkiac.commands.apply.results import Results
 from sparkiac.commands.inputs import Exit
 from sparkiac.commands.live import ApplyProgress
 from sparkiac.fleet import looks
-from sparkiac.host.local import LocalHost
-from sparkiac.host.switch import store
 from sparkiac.upstream.programs import ProgramError
 from sparkiac.words import apply as words
 from sparkiac.words.page import duration
@@ -216,22 +213,77 @@ def test_a_host_that_was_switched_and_went_back_with_the_others() -> None:
     assert results.outcomes == {"a": "went back"}
 
 
-def test_a_host_lists_its_generations_from_the_newest_on(tmp_path: Path) -> None:
-    """The times are those that the program of the host finds."""
-    for number, name in enumerate(("c" * 16, "a" * 16, "b" * 16)):
-        file = tmp_path / store.GENERATIONS.lstrip("/") / name / "files.json"
-        file.parent.mkdir(parents=True)
-        file.touch()
-        os.utime(file, (number, number))
-    host = LocalHost(tmp_path)
-    state = {"current": "a" * 16, "previous": "c" * 16, "committed": "b" * 16}
-    state |= {"kept": store.kept(host), "staged_s": store.staged_s(host)}
-    found = looks.kept({"spark-01": json.dumps(state)})
-    assert [(each.name[0], each.state, each.staged_s) for each in found] == [
-        *(("b", "committed", 2), ("a", "runs, not committed", 1), ("c", "previous", 0))
+def switched(letter: str, time: int, outcome: str = "committed", commit: str | None = "") -> dict[str, object]:
+    """Return what a host remembers of a switch; the commit is the letter, the run its upper case."""
+    found = {"generation": letter * 16, "run": letter.upper() * 12, "changes": [f"restart sparkiac-{letter}"]}
+    return {**found, "commit": letter * 40 if commit == "" else commit, "time": time, "outcome": outcome}
+
+
+def answer(current: str, kept: str, *history: dict[str, object]) -> str:
+    """Return what `switch status` of a host prints."""
+    return json.dumps({"current": current * 16, "kept": [each * 16 for each in kept], "history": history})
+
+
+def test_a_state_of_the_fleet_is_what_all_hosts_ran_after_an_apply() -> None:
+    """Host b did not change at c, so it ran a; d had no commit; e was refused on both."""
+    first = answer("d", "cd", *(switched(each, at) for at, each in enumerate("ac")), switched("d", 6, commit=None),
+                   switched("e", 8, "back"))  # fmt: skip
+    second = answer("a", "a", switched("a", 2), switched("e", 7, "back"))
+    found = looks.states({"one": first, "two": second})
+    shown = [(each.name[0], each.time, list(each.outcomes), each.lost, each.runs) for each in found]
+    assert shown == [
+        ("e", 7, ["two", "one"], ("one", "two"), False),
+        ("D", 6, ["one"], (), True),
+        ("c", 1, ["one"], ("two",), False),
+        ("a", 0, ["one", "two"], ("one",), False),
     ]
+    assert found[1].generations == {"one": "d" * 16, "two": "a" * 16}
+
+
+def test_hosts_of_one_state_are_put_on_it_from_different_ones() -> None:
+    """Host one runs a newer commit and host two went back to an older one by itself."""
+    one = answer("c", "abc", switched("a", 1), switched("b", 2), switched("c", 4))
+    two = answer("a", "ab", switched("a", 1), switched("b", 3), switched("a", 5))
+    listed = looks.states({"one": one, "two": two})
+    assert [(each.name[0], each.runs, each.lost) for each in listed] == [
+        *(("c", False, ()), ("b", False, ()), ("a", False, ()))
+    ]
+    assert looks.chosen(listed, "b" * 12).generations == {"one": "b" * 16, "two": "b" * 16}
+    assert listed[0].generations == {"one": "c" * 16, "two": "b" * 16}
+    assert looks.chosen(listed, "previous") == listed[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("f" * 12, "no states are called"),
+        ("", "3 states are called"),
+        ("e" * 12, "not kept on one: refused, or removed by prune"),
+        ("a" * 12, "not kept on one"),
+        ("previous", "no states are called previous"),
+    ],
+)
+def test_a_state_that_cannot_be_chosen(name: str, message: str) -> None:
+    told = answer("c", "c", switched("a", 1), switched("c", 4), switched("e", 5, "back"))
+    with pytest.raises(ProgramError, match=message):
+        looks.chosen(looks.states({"one": told}), name)
+
+
+def test_the_states_of_the_fleet_in_words() -> None:
+    one = answer("c", "bc", switched("a", 1), switched("b", 2), switched("c", 4))
+    two = answer("c", "abc", switched("a", 1), switched("b", 2, "back"), switched("c", 5))
+    [table] = words.states(looks.states({"one": one, "two": two}), {"a" * 40: "Serve a longer text"})
+    assert [[str(cell) for cell in row][1:] for row in table.rows] == [  # type: ignore[union-attr]
+        ["c" * 12, "restart c", "runs", "one and two"],
+        ["b" * 12, "restart b", "committed, refused on two", "one and two"],
+        ["a" * 12, "Serve a longer text", "committed, not kept on one", "one and two"],
+    ]
+    assert list(words.states([], {})) == ["These hosts remember no apply."]
+
+
+def test_an_answer_that_is_not_one() -> None:
     with pytest.raises(ProgramError, match="spark-01: unexpected output"):
-        looks.kept({"spark-01": "[]"})
+        looks.states({"spark-01": "[]"})
 
 
 def test_former_hosts_are_work_to_do() -> None:

@@ -126,15 +126,15 @@ class Lab:
         found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
         return Recap(process.returncode, {host: int(count) for host, count in found}, output)
 
-    def sparkiac_apply(self, *options: str) -> Recap:
-        """Run `sparkiac apply` in the directory of the inventory."""
-        with self.sparkiac_applying(*options) as process:
+    def sparkiac_apply(self, *options: str, command: str = "apply") -> Recap:
+        """Run `sparkiac apply`, or another command that runs a playbook, in the directory of the inventory."""
+        with self.sparkiac_applying(*options, command=command) as process:
             output, _ = process.communicate(timeout=3600)
         return Recap(process.returncode, {}, output)
 
-    def sparkiac_applying(self, *options: str) -> subprocess.Popen[str]:
+    def sparkiac_applying(self, *options: str, command: str = "apply") -> subprocess.Popen[str]:
         """Start the same."""
-        words = [sys.executable, "-m", "sparkiac", "apply", "inventories/lab.yaml", *options]
+        words = [sys.executable, "-m", "sparkiac", command, "inventories/lab.yaml", *options]
         return self.running([*words, "--", "-e", f"@{self.folder}/secrets.json"], folder=self.folder)
 
     def sparkiac(self, *words: str) -> subprocess.CompletedProcess[str]:

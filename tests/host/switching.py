@@ -265,6 +265,7 @@ def generation(  # noqa: PLR0913  each is a part of a generation
     programs: tuple[str, ...] = (),
     listen: dict[str, str] | None = None,
     needs: dict[str, Any] | None = None,
+    drain_s: int = 0,
 ) -> Made:
     """Return a generation of units, each with the text of its compose file, and a timer with this text.
 
@@ -283,7 +284,12 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         "needs": needed,
     }
     plan["units"] = [
-        unit(name, group=group is not None, turns=[turn for turn, names in turns.items() if name in names])
+        unit(
+            name,
+            group=group is not None,
+            drain_s=drain_s,
+            turns=[turn for turn, names in turns.items() if name in names],
+        )
         for name in texts
     ]
     for each in plan["units"]:

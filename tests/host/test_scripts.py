@@ -115,10 +115,9 @@ WALL_CLOCK = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime", "no
 NAMED = {
     "switch/start.py": {"gmtime", "strftime"},
     "switch/history.py": {"time"},
-    "switch/store.py": {"st_mtime"},
 }
 """The timers of a group's hosts start a turn in the same minute, which names their run; nothing waits for it. The time
-in the history and when a generation was staged are only shown: the order of the entries decides."""
+in the history is only shown: the order of the entries decides."""
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("switch/")] + ["local.py", "state.py"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.host import state
-from sparkiac.host.switch import effects, look, store
+from sparkiac.host.switch import drain, effects, look, store
 from tests.host.switching import Host, Made, generation, switch
 
 if TYPE_CHECKING:
@@ -179,3 +179,25 @@ def test_a_renamed_unit_stops_before_the_new_one_starts(tmp_path: Path) -> None:
     host.log.clear()
     switch(host, made, "new")
     assert host.log.index("disable sparkiac-b") < host.log.index("restart sparkiac-c")
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "c")], ids=["removed", "renamed"])
+def test_a_unit_that_goes_is_drained_before_it_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    """The drain of a real server with a real nftables is in test_switch_drain.py; here it is a line of the log."""
+    host = Host(tmp_path)
+    monkeypatch.setattr(
+        drain, "drain", lambda host, units, within_s: host.log.append(f"drain {units[0]['name']} {within_s}")
+    )
+    former = generation({"a": "one", "b": "two"}, listen=PORTS, drain_s=30)
+    made = generation(dict.fromkeys(names, "one"), listen=PORTS, drain_s=30)
+    switch(host, former, "former")
+    [said] = [each for each in announced(host, made) if each["action"] == "remove"]
+    assert (said["subject"], said["because"]) == (
+        "sparkiac-b",
+        "no longer on this host; drained first, for at most 30 s",
+    )
+    host.log.clear()
+    switch(host, made, "new")
+    assert host.log.index("drain sparkiac-b 30") < host.log.index("disable sparkiac-b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -43,8 +44,6 @@ _REFUSED_OLDER: Final = "Nothing was changed. To go back to the older tree, add 
 _GENERATIONS: Final = "playbooks/generations.yml"
 _STOPPED: Final = "\nInterrupted. What has begun on a host may go on there: sparkiac status shows its state."
 _NO_WORK: Final = "Nothing to do."
-_NAMED: Final = 4
-"""More hosts are counted in the question, not named."""
 
 
 class Applied(NamedTuple):
@@ -75,6 +74,8 @@ class PlaybookCall(NamedTuple):
     """What is asked after the list of what would be done; empty if nothing is shown and asked."""
     done: str
     """What is said at the end; both have a place for the hosts."""
+    ranks: Mapping[str, str] = {}
+    """Host → what it is called in the question, for the hosts of a group."""
 
 
 def look_at(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
@@ -141,14 +142,22 @@ class ApplySession:
         """Show what a playbook would do, ask, run it, and return the exit code."""
         return self._ended(self._call(wanted, asks=asks, only_check=only_check))
 
-    def generations(self) -> Exit:
-        """Show which generations the hosts keep, and return the exit code."""
+    def roll_back(self, wanted: PlaybookCall, to: str | None, *, asks: bool, only_check: bool) -> Exit:
+        """Show the states of the fleet, or switch to the one that is named; return the exit code."""
         results, ended = self._read(_GENERATIONS, self._options.words)
-        kept = looks.kept(results.states)
-        self._data["hosts"] = plain(kept)
-        if self._text and kept:
-            terminal.show(words.generations(kept))
-        return self._ended(self._report(ended))
+        listed = looks.states(results.states)
+        if to is not None and not ended.code:
+            listed = [looks.chosen(listed, to)]
+        self._data["states"] = plain(listed)
+        if self._text and not ended.code:
+            subjects = {each.name: each.commit and git.subject(self._fleet.path, each.commit) for each in listed}
+            terminal.show(words.states(listed, subjects))
+        if to is None or ended.code:
+            return self._ended(self._report(ended))
+        [state] = listed
+        variables = {"generation": ",".join(state.generations.values()), "commit": state.commit or ""}
+        self._options = self._options._replace(words=(*self._options.words, "-e", json.dumps(variables)))
+        return self.call(wanted, asks=asks, only_check=only_check)
 
     def _ended(self, code: Exit) -> Exit:
         """Print the remaining output, and return the exit code."""
@@ -183,7 +192,7 @@ class ApplySession:
         if newer and not (older or asks):
             self._echo(_REFUSED_OLDER)
             return Exit.STALE
-        questions = [*([_ASK_OLDER] if newer and not older else []), f"Apply to {_named(hosts)}?"]
+        questions = [*([_ASK_OLDER] if newer and not older else []), f"Apply to {words.few(hosts)}?"]
         for question in questions if asks else ():
             self._confirm(question)
         return self._change(hosts, _SITE, "Applied to {}")
@@ -233,7 +242,8 @@ class ApplySession:
         if only_check or not hosts:
             return Exit.OK
         if asks:
-            self._confirm(wanted.question.format(_named(hosts)))
+            ranks = [wanted.ranks[host] for host in hosts if host in wanted.ranks]
+            self._confirm(wanted.question.format(names(ranks) if ranks else words.few(hosts)))
         return self._change(hosts, wanted.path, wanted.done)
 
     def _read(self, path: str, options: tuple[str, ...]) -> tuple[Results, Applied]:
@@ -268,11 +278,6 @@ class ApplySession:
     def _echo(self, text: str) -> None:
         if self._text:
             click.echo(text)
-
-
-def _named(hosts: Sequence[str]) -> str:
-    """Return the names of a few hosts, or the number of many."""
-    return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
 def in_session(

@@ -17,7 +17,7 @@ from sparkiac.commands.apply import tree
 from sparkiac.fleet import looks
 from sparkiac.fleet.looks import FleetLook
 from sparkiac.fleet.query import endpoint
-from sparkiac.host.switch import effective, effects
+from sparkiac.host.switch import actions, effective, effects
 from sparkiac.host.switch.store import NOTHING
 from sparkiac.pipeline import InputFile
 from sparkiac.plan import Container, HostPlan, Plan, confinement, memory_use
@@ -241,8 +241,7 @@ def _answer(old: _HostTree, new: _HostTree, stored: AbstractSet[str | None]) -> 
 
 def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
     """Yield what happens to units: first those that are removed, then the others in start order."""
-    for name in effects.leaving(new.generation, old.generation):
-        yield {"unit": name, "action": "remove", "because": effects.GONE}
+    yield from (each._asdict() for each in actions.removals(new.generation, old.generation))
     for name, unit in new.units.items():
         former = old.units.get(name)
         if former is None:

@@ -74,7 +74,7 @@ def check_room(missing: list[tuple[Path, int]], reserve_bytes: int) -> None:
             message = (
                 f"{store}: free {gib(size_bytes + reserve_bytes - free)} more: {gib(size_bytes)} must be downloaded "
                 f"and {gib(reserve_bytes)} must stay free, but only {gib(free)} are free. "
-                "ansible-playbook playbooks/prune.yml --check lists what no kept generation needs"
+                "`sparkiac prune INVENTORY --check` lists what no kept generation needs"
             )
             raise StageError(message)
 

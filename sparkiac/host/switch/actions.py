@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import local
 from ..local import LocalHost
-from . import record, store
+from . import effects, record, store
 
 RUNNING = ("active", "reloading")
 
 
 class UnitAction(NamedTuple):
-    """What must be done with a unit (stop, enable, wait, start or restart), and why."""
+    """What must be done with a unit (remove, stop, enable, wait, start or restart), and why."""
 
     unit: str
     action: str
@@ -36,6 +37,13 @@ def same_file(machine: LocalHost, path: str, mode: str, sha256: str) -> bool:
 def same_sysctl(machine: LocalHost, key: str, value: str) -> bool:
     """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
     return local.value_of(machine, key) == " ".join(value.split())
+
+
+def removals(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[UnitAction]:
+    """Return the removal of each unit that only the former plan has."""
+    for unit in effects.leaving(plan, former):
+        drained = f"; drained first, for at most {unit['drain_s']} s" if unit["drain_s"] and unit["listen"] else ""
+        yield UnitAction(unit["name"], "remove", f"no longer on this host{drained}")
 
 
 def steps(

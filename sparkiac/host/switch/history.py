@@ -1,4 +1,4 @@
-"""The switches of this host: to which generation, from which commit of the repository, when, and with which outcome.
+"""The switches of this host: to which generation, by which apply of which commit, when, and with which outcome.
 
 This is no part of a generation, because several commits can have the same one.
 """
@@ -25,10 +25,14 @@ class Applied(NamedTuple):
     generation: str
     commit: str | None
     """None if the tree of the repository was not clean, or there was none."""
+    run: str
+    """Name of the apply that brought the generation: the same on all hosts of the apply."""
     time: int
     """Its end, in seconds since 1970."""
     outcome: str
     """`committed` or `back`."""
+    changes: list[str]
+    """What it did with units, such as `restart sparkiac-chat`."""
 
 
 def read(machine: LocalHost) -> list[Applied]:
@@ -40,15 +44,16 @@ def read(machine: LocalHost) -> list[Applied]:
     return [Applied(**each) for each in found]
 
 
-def add(machine: LocalHost, generation: str, commit: str | None, outcome: str) -> None:
-    """Remember a switch. One without a commit, such as a rollback, has that of the generation's former switch."""
-    former = read(machine)
-    added = Applied(generation, commit or commit_of(former, generation), int(time.time()), outcome)
-    text = json.dumps([each._asdict() for each in [*former, added][-KEPT:]], indent=1)
+def add(machine: LocalHost, switch: Applied) -> None:
+    """Remember a switch that ends now; one to a generation that ran before has the apply and commit of that time."""
+    switches = read(machine)
+    former = last(switches, switch.generation) or switch
+    added = switch._replace(commit=switch.commit or former.commit, run=former.run, time=int(time.time()))
+    text = json.dumps([each._asdict() for each in [*switches, added][-KEPT:]], indent=1)
     durable.write(machine.path(HISTORY), text.encode() + b"\n")
 
 
-def commit_of(switches: list[Applied], generation: str | None) -> str | None:
-    """Return the commit from which a generation was last applied, if it is known."""
+def last(switches: list[Applied], generation: str | None) -> Applied | None:
+    """Return the last switch that committed a generation."""
     known = [each for each in switches if (each.generation, each.outcome) == (generation, COMMITTED)]
-    return known[-1].commit if known else None
+    return known[-1] if known else None

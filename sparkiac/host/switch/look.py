@@ -56,8 +56,7 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
     tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
     former = store.readable(machine, now["committed"])
-    removed = [actions.UnitAction(name, "remove", effects.GONE) for name in effects.leaving(plan, former.plan)]
-    steps = [*removed, *actions.steps(machine, plan, turn, tree=tree)]
+    steps = [*actions.removals(plan, former.plan), *actions.steps(machine, plan, turn, tree=tree)]
     found = {
         "files": [each["path"] for each in data["files"] if not actions.same_file(machine, **each)],
         "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, **each)],
@@ -69,8 +68,8 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     wrong = [] if differs else faults(machine, store.running_in(plan, turn))
     besides = list(effects.of(change(machine, former, data, found))) if differs else []
     lines = [each.line() for each in steps] + [each.line() for each in besides]
-    commit = history.commit_of(history.read(machine), now["committed"])
-    told = {"effects": [each._asdict() for each in besides], "lines": lines, "commit": commit}
+    applied = history.last(history.read(machine), now["committed"])
+    told = {"effects": [each._asdict() for each in besides], "lines": lines, "commit": applied and applied.commit}
     return {"differs": differs, **found, **told, "state": now, "lease": lease, "faults": wrong}
 
 

@@ -35,8 +35,8 @@ from ..local import LocalHost
 from ..network.doors import DoorsError
 from . import drain as switch_drain
 from . import drift as switch_drift
+from . import history, look, opening, record, start, starts, store, uninstall
 from . import lease as switch_lease
-from . import look, opening, record, start, starts, store, uninstall
 from .run import STEP_ERRORS
 
 HELD = 5
@@ -48,7 +48,7 @@ def status(machine: LocalHost) -> dict[str, Any]:
     lease, drained = switch_lease.holder(machine), switch_drain.drained(machine)
     plan = store.readable(machine, state.committed).plan
     turns = {"turn": store.current_turn(plan, state.turn), "turns": plan["turns"]}
-    kept = {"kept": store.kept(machine), "staged_s": store.staged_s(machine)}
+    kept = {"kept": store.kept(machine), "history": [each._asdict() for each in history.read(machine)]}
     return {**switch_state.shown(state), **turns, **kept, "lease": lease, "drained": drained}
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import parsed
+from ..local import REDACTED
 from .state import WORKING, Alert, Message
 
 TIMEOUT_S = 20
@@ -94,7 +95,7 @@ def telegram(settings: dict[str, Any], message: Message, secrets: Path, _fleet: 
     except (ValueError, KeyError, TypeError, AttributeError):
         accepted, description = False, "the response is not one of the Bot API"
     if status not in GOOD or not accepted:
-        refusal = f"HTTP {status} {description}".replace(token, "(redacted)")
+        refusal = f"HTTP {status} {description}".replace(token, REDACTED)
         raise NotSentError(refusal)
 
 

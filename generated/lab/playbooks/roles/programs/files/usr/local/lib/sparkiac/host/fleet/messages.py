@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ..local import redacted
 from .state import FAILING, FLAPPING, FLAPPING_CHANGES, STABLE_RUNS, WORKING, Alert, Change, Message
 
 LONGEST = 3_800
@@ -12,7 +13,6 @@ LONGEST = 3_800
 EVIDENCE = 300
 """Characters of the evidence of one endpoint."""
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
-REDACTED = "(redacted)"
 WORDS = {
     FAILING: ("FAILING", "fails", "fail"),
     FLAPPING: ("UNSTABLE", "is unstable", "are unstable"),
@@ -23,9 +23,7 @@ WORDS = {
 
 def clean(text: str, secrets: list[str]) -> str:
     """Return one printable line without the secrets, cut to the length of an evidence."""
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
-    line = "".join(char if char.isprintable() else " " for char in text)
+    line = "".join(char if char.isprintable() else " " for char in redacted(text, secrets))
     line = " ".join(line.split())
     return line if len(line) <= EVIDENCE else line[: EVIDENCE - 1] + "…"
 

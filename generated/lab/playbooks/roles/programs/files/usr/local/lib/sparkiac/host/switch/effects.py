@@ -14,8 +14,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
-GONE = "no longer on this host"
-PRUNED = "until playbooks/prune.yml removes it"
+PRUNED = "until sparkiac prune removes it"
 
 
 class Effect(NamedTuple):
@@ -50,10 +49,10 @@ class Change(NamedTuple):
     """Whether the host has a directory."""
 
 
-def leaving(plan: dict[str, Any], former: dict[str, Any]) -> list[str]:
+def leaving(plan: dict[str, Any], former: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the units that only the former plan has, clients before their servers. They are stopped and removed."""
     names = {unit["name"] for unit in plan["units"]}
-    return [name for unit in reversed(former["units"]) if (name := unit["name"]) not in names]
+    return [unit for unit in reversed(former["units"]) if unit["name"] not in names]
 
 
 def going(files: Iterable[str], former: Iterable[str]) -> list[str]:
@@ -127,7 +126,7 @@ def named(paths: Iterable[str]) -> str:
 
 def staying(change: Change) -> Iterator[Effect]:
     """Return the data of removed units that stays on the host; nothing if none is removed."""
-    left = leaving(change.plan, change.former)
+    left = [unit["name"] for unit in leaving(change.plan, change.former)]
     names = [name.rpartition("sparkiac-")[2] for name in left if not name.endswith(TIMER)]
     if not names:
         return

@@ -12,10 +12,11 @@ from pathlib import Path, PurePosixPath
 
 from .. import durable
 from ..generation import PlacedFile
-from ..local import LocalHost, setting, unit_file
+from ..local import LocalHost, setting
 from . import effects
 from .actions import same_file
 from .effects import RECOVER
+from .restart import leave
 from .store import HOME, Generation
 
 ORIGINALS = f"{HOME}/originals.json"
@@ -53,7 +54,7 @@ def prepare(machine: LocalHost, generation: Generation) -> None:
 def install(machine: LocalHost, new: Generation, other: Generation) -> None:
     """Make the host look like a generation; files of the other one may be installed now."""
     for unit in effects.leaving(new.plan, other.plan):
-        machine.run("systemctl", "disable", "--now", unit_file(unit))
+        leave(machine, unit, "disable", "--now")
     make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)

@@ -10,7 +10,8 @@ from .. import local
 from .. import state as switch_state
 from ..local import LocalHost
 from . import history
-from .history import COMMITTED
+from .actions import removals
+from .history import COMMITTED, Applied
 from .store import Generation
 from .vote import Alone, Coordinator, Member
 
@@ -72,7 +73,9 @@ def finished(switch: Switch, began: float, found: dict[str, Any]) -> dict[str, A
         "saved": found.get("saved", []),
         "seconds": int(time.monotonic() - began),
     }
-    history.add(machine, request.generation, request.commit, outcome)
+    changes = [f"{each.action} {each.unit}" for each in removals(switch.new.plan, switch.old.plan)]
+    changes += [f"{each['action']} {each['unit']}" for each in found["done"] if each["action"] != "wait"]
+    history.add(machine, Applied(request.generation, request.commit, request.run, 0, outcome, changes))
     local.write(machine, RESULT, json.dumps(result))
     waiting = switch.votes.finish()
     state = switch_state.read(machine)
