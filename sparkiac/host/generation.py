@@ -6,6 +6,7 @@ sparkiac fills these records and writes every field; the programs refuse unknown
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,14 @@ def generation_id(files: Iterable[PlacedFile]) -> str:
     """Return the name of a generation with these files: a hash of them and their modes."""
     text = "".join(f"{mode} {sha256} {path}\n" for path, mode, sha256 in sorted(files))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def mac_address(unit: str) -> str:
+    """Return the MAC address of the container of a unit in its Docker network, by which its port is closed there.
+
+    Docker would choose another one at each start, after the port was closed.
+    """
+    return ":".join(["02", *re.findall("..", hashlib.sha256(unit.encode()).hexdigest()[:10])])
 
 
 class Sysctl(NamedTuple):

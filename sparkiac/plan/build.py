@@ -105,7 +105,8 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
     secrets = _secrets(placed, whole.hub.secret if stores else None, timer, whole.promises[name])
     unpinned = _unpinned(placed, example=whole.example)
-    written = inventory.hosts[name]
+    written, group = inventory.hosts[name], whole.groups[name]
+    helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)
     return HostPlan(
         name=name,
         address=values.address,
@@ -115,7 +116,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         memory_bytes=placed.memory_bytes,
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
         containers=placed.containers,
-        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned),
+        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned, helps=helps),
         programs=placed.programs,
         config_files=placed.config_files,
         start_order=whole.start_order[name],
@@ -133,7 +134,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
         copied_by=every_address(whole.hosts[other].values for other in whole.copies.get(name, ())),
-        group=whole.groups[name],
+        group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
     )

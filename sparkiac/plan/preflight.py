@@ -46,9 +46,17 @@ _IDLE_SHARE: Final = 0.75
 
 
 def expectations(
-    host: PlacedHost, *, stores: tuple[ModelStore, ...], secrets: Mapping[str, bool], unpinned: tuple[str, ...]
+    host: PlacedHost,
+    *,
+    stores: tuple[ModelStore, ...],
+    secrets: Mapping[str, bool],
+    unpinned: tuple[str, ...],
+    helps: bool,
 ) -> Expectations:
-    """Return the expectations for one host; None and empty values are not checked."""
+    """Return the expectations for one host; None and empty values are not checked.
+
+    `helps`: whether an apply opens ports on it for other hosts, which vote or copy from it.
+    """
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
     free_gib, lowest = values.docker_free_gib, values.requires
     return Expectations(
@@ -68,7 +76,7 @@ def expectations(
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=group_links(host),
         ports=_ports(host),
-        nft=values.nft == "required" and any(map(_reached, host.units)),
+        nft=values.nft == "required" and (helps or any(map(_reached, host.units))),
         secrets=tuple(ExpectedSecret(name, "0600", header) for name, header in secrets.items()),
         logins=_logins(containers),
         store=expected_stores(containers, staged=stores, unpinned=unpinned),

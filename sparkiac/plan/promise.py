@@ -120,7 +120,10 @@ def _metrics(server: ModelServer) -> str | None:
 
 
 def promise_file(name: str) -> str:
-    """Return the path of the file on the host with the API checks of a container."""
+    """Return the path of the file on the host with the API checks of a container.
+
+    The file is mounted and not its directory, so no container is compared with the promise of a newer version.
+    """
     return f"/etc/sparkiac/{name}/promise.json"
 
 

@@ -81,6 +81,7 @@ def _variables(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
         "image_ids": staging.image_ids(host),
         "images_from": jsontext.plain(host.images_from),
         "copied_by": list(host.copied_by),
+        "nft_optional": host.values.nft == "optional",
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "together": list(host.group.members if host.group else [host.name]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE
+from sparkiac.host.generation import mac_address
 from sparkiac.plan import BindMount, Container, Export, Health, confinement
 from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
@@ -46,6 +47,7 @@ def _service(container: Container) -> dict[str, Any]:
         "ports": ports(container),
         "network_mode": "host" if container.network.host else None,
         "networks": {shared: {"aliases": [container.name]}} if shared else None,
+        "mac_address": mac_address(container.unit) if container.network.published else None,
         "extra_hosts": list(container.network.extra_hosts),
         **confinement.compose(confinement.ACCESS, container.confinement),
         "ipc": "host" if container.confinement.ipc == "host" else None,

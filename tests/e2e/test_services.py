@@ -69,6 +69,16 @@ for url, key in zip(urls, keys, strict=True):
     request = urllib.request.Request(url + "/models", headers={"Authorization": "Bearer " + key})
     print(url, json.load(urllib.request.urlopen(request, timeout=10))["data"][0]["id"])
 """
+REACH = """\
+import socket
+for host, port in (("qwen36", 8000), ("10.77.0.11", 8001)):
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        print(host + ":", "no")
+    else:
+        print(host + ":", "yes")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +119,17 @@ def test_the_front_end_reaches_the_model_by_name_and_the_agent_by_its_address(la
         "http://qwen36:8000/v1 RedHatAI/Qwen3.6-35B-A3B-NVFP4",
         "http://10.77.0.11:8642/v1 hermes-agent",
     ]
+
+
+@pytest.mark.parametrize("filtered", ["0", "1"])
+def test_the_front_end_does_not_reach_a_model_that_is_closed_in_their_docker_network(lab: Lab, filtered: str) -> None:
+    """By its name, through the bridge, whether bridged packets pass the rules for IP or not."""
+    lab.bed.ssh(HOST, f"echo {filtered} >/proc/sys/net/bridge/bridge-nf-call-iptables", root=True)
+    lab.bed.ssh(HOST, "/usr/local/lib/sparkiac/switch drain sparkiac-qwen36", root=True)
+    reached = inside(lab, REACH).split()
+    lab.bed.ssh(HOST, "/usr/local/lib/sparkiac/switch undrain sparkiac-qwen36", root=True)
+    assert reached == ["qwen36:", "no", "10.77.0.11:", "no"]
+    assert inside(lab, REACH).split() == ["qwen36:", "yes", "10.77.0.11:", "yes"]
 
 
 def test_no_file_argument_or_unit_contains_a_key(lab: Lab) -> None:

@@ -101,8 +101,8 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Yield a host between a client and a container, with servers on the host and in the container."""
-    with namespaces("drain", "host", "client", "container", tools=("nft",)) as spaces:
+    """Yield a host between a client and two containers, with servers on the host and in the containers."""
+    with namespaces("drain", "host", "client", "container", "neighbour", tools=("nft",)) as spaces:
 
         class Machine(units_host.LocalHost):  # type: ignore[name-defined, misc]
             """A host in a network namespace."""

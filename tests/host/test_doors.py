@@ -1,4 +1,4 @@
-"""The table of nftables: what a real one refuses in network namespaces, and what is never touched."""
+"""The tables of nftables: what real ones refuse in network namespaces, and what is never touched."""
 
 from __future__ import annotations
 
@@ -59,6 +59,33 @@ def test_a_closed_port_takes_no_new_connection_until_its_unit_has_passed(network
     assert reach(client, *places) == ["ok"] * 3
 
 
+@pytest.mark.parametrize("filtered", ["0", "1"])
+def test_a_closed_port_takes_none_from_a_container_on_the_same_host(
+    network: Network,
+    machine: Any,  # noqa: ANN401
+    filtered: str,
+) -> None:
+    """Also through the bridge, whether bridged packets pass the table for IP or not."""
+    if not network.filter_bridges(filtered) and filtered == "1":
+        pytest.skip("needs the kernel module br_netfilter")
+    neighbour, root = Caller(network, "neighbour"), Caller(network, "host")
+    inside, outside = ["10.77.2.2:8000", "fd77:2::2:8006"], [PUBLISHED, OWN, "10.77.2.1:9000", SIXTH]
+    assert [neighbour.call("hold", place) for place in (*inside, *outside)] == ["ok"] * 6
+    for unit, listen in {**PLACES, "sparkiac-b": "0.0.0.0:9000"}.items():
+        doors.close(machine, unit, listen)
+    assert "ok" not in reach(neighbour, *inside)
+    assert reach(neighbour, *outside) == [REFUSED] * 4
+    assert reach(neighbour, OTHER, "10.77.2.1:9001") == ["ok"] * 2, "what is not closed"
+    assert reach(Caller(network, "container"), "10.77.2.3:8000") == ["ok"], "what the closed one asks of others"
+    assert reach(root, *inside) == ["ok"] * 2, "docker-proxy"
+    assert [neighbour.call("again", place) for place in (*inside, *outside)] == ["ok"] * 6
+    doors.drain(machine, {"sparkiac-a": PUBLISHED})
+    doors.passed(machine, "sparkiac-a", PUBLISHED)
+    assert reach(neighbour, inside[0]) != ["ok"], "it is still drained"
+    doors.undrain(machine, None)
+    assert reach(neighbour, *inside, PUBLISHED) == ["ok"] * 3
+
+
 @pytest.mark.parametrize("listen", ["0.0.0.0:9000", "spark-01.lan:9000"])
 def test_a_port_on_all_addresses_is_closed_on_all(network: Network, machine: Any, listen: str) -> None:  # noqa: ANN401
     client = Caller(network, "client")
@@ -100,9 +127,9 @@ def test_tables_of_former_versions_go_and_others_stay(network: Network, machine:
         network.nft("add", "table", "inet", name)
     try:
         doors.admit(machine, "big-one", **STORE)
-        assert doors.tables(machine) == ["sparkiac", "sparkiac_store__7348"], "the coordinator has not written its own"
+        assert doors.tables(machine) == ["inet sparkiac", "inet sparkiac_store__7348"], "of the coordinator"
         doors.admit(machine, "_7348", ["7348"], ["10.77.1.2"])
-        assert doors.tables(machine) == ["sparkiac"]
+        assert doors.tables(machine) == ["inet sparkiac"]
         assert "table inet mine" in network.rules()
     finally:
         network.nft("delete", "table", "inet", "mine")
@@ -116,7 +143,16 @@ def test_what_cannot_be_written_changes_nothing(network: Network, machine: Any) 
     assert (network.rules(), doors.read(machine)) == (before, record)
 
 
-@pytest.mark.parametrize("flush", ["flush ruleset", "flush table inet sparkiac", "delete element inet sparkiac x"])
+@pytest.mark.parametrize(
+    "flush",
+    [
+        "flush ruleset",
+        "flush table inet sparkiac",
+        "delete element inet sparkiac x",
+        "flush table bridge sparkiac",
+        "delete table bridge sparkiac",
+    ],
+)
 def test_a_table_that_somebody_else_has_changed_is_written_again(
     network: Network,
     machine: Any,  # noqa: ANN401
@@ -135,7 +171,9 @@ def test_a_table_that_somebody_else_has_changed_is_written_again(
     opening.restore(machine)
     assert reach(Caller(network, "client"), OWN) == [REFUSED]
     assert doors.is_whole(machine, doors.read(machine))
-    assert capsys.readouterr().err == "table inet sparkiac was changed by another program; it is written again\n"
+    assert capsys.readouterr().err == (
+        "table inet sparkiac or bridge sparkiac was changed by another program; both are written again\n"
+    )
     if flush == "flush ruleset":
         network.publish()
 
@@ -185,6 +223,33 @@ class Machine(local.LocalHost):
         if argv[0] not in self.answers:
             raise FileNotFoundError(2, "No such file or directory")
         return local.CommandResult(0, self.answers[argv[0]], "")
+
+
+class Kernel(Machine):
+    """A stand-in for kernels that can, or cannot, answer a packet in a bridge."""
+
+    answers_in_bridges = True
+
+    def run(self, *argv: str) -> local.CommandResult:
+        """Refuse such a rule."""
+        refused = (
+            argv[:2] == ("nft", "--file")
+            and "@refused" in (text := self.read(doors.RULES))
+            and ("reject" in text.rpartition("@refused")[2] and not self.answers_in_bridges)
+        )
+        return local.CommandResult(1, "", "No such file") if refused else super().run(*argv)
+
+
+@pytest.mark.parametrize(("answers", "refusal"), [(True, "reject with tcp reset"), (False, "drop")])
+def test_a_kernel_that_cannot_answer_in_a_bridge_drops(tmp_path: Path, answers: bool, refusal: str) -> None:  # noqa: FBT001
+    machine = Kernel(tmp_path, nft="")
+    machine.answers_in_bridges = answers
+    doors.close(machine, "sparkiac-a", PUBLISHED)
+    rules = machine.read(doors.RULES)
+    assert "add element bridge sparkiac refused { 02:" in rules
+    assert f"add rule bridge sparkiac arriving ether daddr @refused {doors.SYN} {refusal}\n" in rules
+    doors.passed(machine, "sparkiac-a", PUBLISHED)
+    assert machine.read(doors.RULES).count("bridge") == 2, "it is only removed"
 
 
 SOCKET = "Listen=0.0.0.0:2200 (Stream)\nListen=[::]:2200 (Stream)\n"

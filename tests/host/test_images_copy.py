@@ -65,6 +65,7 @@ class Pair:
                 "images_from": near,
                 "stores": [],
                 "copied_by": [],
+                "nft_optional": False,
             }
             own |= {"gpu_image": "", "builds": [{"image": BUILT, "name": "engine"}], **data}
             hosts[name] = {

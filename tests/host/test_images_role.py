@@ -38,7 +38,7 @@ def bench(tmp_path: Path) -> Path:
     (tmp_path / "bin/docker").chmod(0o755)
     (tmp_path / "images").write_text("")
     variables = {"host": "spark-01", "images": [IMAGE, BUILT], "builds": [{"image": BUILT, "name": "engine"}]}
-    variables |= {"gpu_image": IMAGE, "images_from": None, "copied_by": [], "image_ids": {}}
+    variables |= {"gpu_image": IMAGE, "images_from": None, "copied_by": [], "nft_optional": False, "image_ids": {}}
     written = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}}
     roles = [{"role": str(PLAYBOOKS / "roles/images")}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": roles}]))

@@ -252,25 +252,28 @@ def test_a_client_of_shared_files_has_a_deadline_until_its_token_is_known(
         assert first_line(stranger) == b""
 
 
-def test_without_nft_the_port_is_open_and_the_journal_has_it(
+def test_without_nft_a_port_opens_only_if_that_is_accepted_and_the_journal_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     machine = units_host.LocalHost(tmp_path)
-    peers.admit(machine, "7347", [])  # an address is a name
+    for required in (True, False):
+        peers.admit(machine, "7347", [], required=required)  # an address is a name
     assert capsys.readouterr().err == ""
-    peers.admit(machine, "7347", PEERS)
+    with pytest.raises(doors.DoorsError, match=r"^port 7347 is open .*; or set `nft: optional` for this host$"):
+        peers.admit(machine, "7347", PEERS, required=True)
+    peers.admit(machine, "7347", PEERS, required=False)
     assert capsys.readouterr().err.startswith("port 7347 is open for every host that reaches this one: nft cannot be")
 
 
 def test_real_nftables_let_only_the_peers_connect(network: Network) -> None:
     try:
-        peers.admit(network.machine, "9000", PEERS)
-        peers.admit(network.machine, "9000", PEERS)  # the next apply
+        peers.admit(network.machine, "9000", PEERS, required=True)
+        peers.admit(network.machine, "9000", PEERS, required=True)  # the next apply
         assert Caller(network, "client").call("once", "10.77.1.1:9000") == "ok"
         assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
         assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
-        assert doors.tables(network.machine) == ["sparkiac"]
+        assert doors.tables(network.machine) == ["inet sparkiac"]
     finally:
         doors.change(network.machine, lambda _: doors.Doors())

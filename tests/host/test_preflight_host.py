@@ -281,10 +281,14 @@ def test_wrong_usage(scripts: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("commands", "state"), [({"nft list tables": "table inet x\n"}, "ok"), ({}, "FAIL")], ids=["works", "missing"]
+    ("families", "state"),
+    [(["inet", "bridge"], "ok"), (["inet"], "FAIL"), ([], "FAIL")],
+    ids=["works", "no bridge", "no"],
 )
-def test_nftables(preflight: ModuleType, machine: Make, commands: dict[str, str], state: str) -> None:
-    lines = preflight.check_host(complete(Expectations, {"nft": True}), machine(commands))
+def test_nftables(preflight: ModuleType, machine: Make, families: list[str], state: str) -> None:
+    chain = "arriving { type filter hook prerouting priority -300; }"
+    asked = [f"nft --check add table {each} sparkiac; add chain {each} sparkiac {chain}" for each in families]
+    lines = preflight.check_host(complete(Expectations, {"nft": True}), machine(dict.fromkeys(asked, "")))
     [line] = [line for line in lines if line.check == "nft"]
     assert line.state == state
     assert line.hint == ("" if state == "ok" else "install nftables, or set `nft: optional` for this host")

@@ -212,6 +212,18 @@ def test_an_address_that_is_taken_is_said(giver: Giver, token: Path) -> None:
     assert (done.code, done.error) == (1, f"cannot share at {address}: [Errno 98] Address already in use\n")
 
 
+def test_nothing_is_shared_with_everybody_unless_that_is_accepted(giver: Giver, token: Path, tmp_path: Path) -> None:
+    """Nothing named nft is in this PATH, and another program listens at this address."""
+    address = giver.url.removeprefix("http://")
+    words = ("--listen", address, "--token-file", str(token), "--root", str(tmp_path), "--peer", "127.0.0.2")
+    done = run(["env", f"PATH={tmp_path}", *giver.store.command("share", *words)])
+    fault = f"port {address.rpartition(':')[2]} is open for every host that reaches this one: "
+    fault += "nft cannot be run (No such file or directory): install nftables"
+    assert (done.code, done.error) == (1, f"{fault}; or set `nft: optional` for this host\n")
+    done = run(["env", f"PATH={tmp_path}", *giver.store.command("share", *words, "--nft-optional")])
+    assert done.error == f"{fault}\ncannot share at {address}: [Errno 98] Address already in use\n"
+
+
 # -- images ---------------------------------------------------------------------------------------
 
 

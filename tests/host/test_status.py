@@ -224,15 +224,17 @@ def test_why_a_unit_gave_up(host: Host, service: Service) -> None:
 
 def test_a_closed_port_and_a_table_that_lacks_it(host: Host, service: Service) -> None:
     install(host, chat(service))
-    host.answers["nft"] = "table inet sparkiac {\n}\n"
+    host.answers |= {"inet": "table inet sparkiac {\n}\n", "bridge": "table bridge sparkiac {\n}\n"}
     [unit] = (found := read(host)).units or ()
     assert (unit.closed, found.doors) == (False, None)
-    closed = doors.Doors(closed={"sparkiac-chat": "127.0.0.1:1"}, table="table inet sparkiac {\n}\n")
+    closed = doors.Doors(
+        closed={"sparkiac-chat": "127.0.0.1:1"}, table="".join(host.answers[family] for family in ("inet", "bridge"))
+    )
     host.write(doors.RECORD, json.dumps(closed._asdict()))
     [unit] = (found := read(host)).units or ()
     assert (unit.closed, found.doors) == (True, None)
-    host.answers["nft"] = Result(1, "", "No such file or directory")
-    assert read(host).doors == "table inet sparkiac of nftables lacks what was written to it"
+    host.answers["bridge"] = Result(1, "", "No such file or directory")
+    assert read(host).doors == "table inet sparkiac or bridge sparkiac of nftables lacks what was written to it"
 
 
 def keys(value: Any) -> set[str]:  # noqa: ANN401

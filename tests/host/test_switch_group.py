@@ -21,7 +21,7 @@ from sparkiac.host.network import doors
 from sparkiac.host.switch import http
 from sparkiac.host.switch import vote as votes
 from tests.host.staging import free_port
-from tests.host.switching import Host, KilledError, Made, committed, generation, runs, starts, state, store
+from tests.host.switching import Host, KilledError, Made, Result, committed, generation, runs, starts, state, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -337,6 +337,22 @@ def test_the_coordinator_accepts_votes_from_the_members_only(fleet: Fleet) -> No
         f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {doors.SYN} drop",
     ]
     assert two.table == ""
+
+
+def test_without_nft_no_vote_begins_and_one_that_has_begun_ends(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, name = fleet.hosts[0], fleet.second[0].name
+    one.nft = lambda _argv: Result(1, "", "Error: Operation not supported\n")
+    store.stage(one, fleet.second[0].staged)
+    found = fleet.run(one, runs.Request(name, "second", "secret", []))
+    fault = f"port {fleet.port} is open for every host that reaches this one: nft does not work on this host: "
+    fault += "Error: Operation not supported"
+    assert found["failed"] == [f"The switch did not begin: {fault}; or set `nft: optional` for this host"]
+    assert state.read(one).pending is None
+    capsys.readouterr()
+    votes.open_port(one, store.load(one, name).plan, required=False)
+    assert capsys.readouterr().err.endswith(f"{fault}\n")
 
 
 def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:

@@ -131,7 +131,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     (tmp_path / "images").write_text(f"{IMAGE} sha256:11\nother:1 sha256:12\n")
     (tmp_path / "networks").write_text("sparkiac 1\nsparkiac-a_default 2\nbridge 3\nsparkiacs 4\n")
     (tmp_path / "groups").write_text("sparkiac: sparkiac docker\nroot: root\n")
-    (tmp_path / "tables").write_text("sparkiac mine sparkiac_drain")
+    (tmp_path / "tables").write_text("bridge:sparkiac inet:sparkiac inet:mine inet:sparkiac_drain")
     (tmp_path / "sparkiac-doors.active").touch()
     return host
 
@@ -142,6 +142,7 @@ REMOVED = [
     "unit sparkiac-old.service",
     "unit sparkiac-recover.service",
     "unit sparkiac-doors.service",
+    "nftables table bridge sparkiac",
     "nftables table inet sparkiac",
     "nftables table inet sparkiac_drain",
     f"/{DROP_IN}",
@@ -195,9 +196,10 @@ def test_exactly_what_is_ours_goes(host: Host) -> None:
 def test_units_stop_in_reverse_order_before_their_files_go(host: Host) -> None:
     host.uninstall()
     names = ["sparkiac-a", "sparkiac-b", "sparkiac-old", "sparkiac-recover"]
-    assert host.log()[:11] == [
+    assert host.log()[:12] == [
         *(f"{verb} {name}" for name in names for verb in ("stop", "disable")),
         "stop sparkiac-doors",
+        "nft delete table bridge sparkiac",
         "nft delete table inet sparkiac",
         "nft delete table inet sparkiac_drain",
     ]

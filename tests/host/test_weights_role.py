@@ -68,6 +68,7 @@ class Fleet:
             "host": name,
             "stores": json.loads(store.stores()) if store.wanted else [],
             "copied_by": [f"127.0.0.{numbers[each]}" for each in near],
+            "nft_optional": True,
             "fetch": {
                 "endpoint": endpoint,
                 "token": self.token,
@@ -138,6 +139,7 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
     [shared] = log
     assert f"--listen=127.0.0.2:{fleet.port}" in shared  # that of "one": the names are numbered as they sort
     assert "--property=RuntimeMaxSec=86400" in shared
+    assert "--nft-optional" in shared
     rules = (fleet.stores["one"].folder / "root/run/sparkiac/doors.nft").read_text()
     assert re.findall(r"dport \{ (\d+) \} ip saddr (\S+) accept", rules) == [
         (str(fleet.port), "127.0.0.3"),

@@ -1,4 +1,4 @@
-"""A host between a client and a container, in network namespaces, and programs that connect to each other in them."""
+"""A host between a client and two containers, in network namespaces, and programs that connect to each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from sparkiac.host.generation import mac_address
 
 if TYPE_CHECKING:
     from tests.namespaces import Namespaces
@@ -44,15 +46,23 @@ for line in sys.stdin:
 """
 PUBLISH = """\
 table ip docker {
-  chain pre { type nat hook prerouting priority dstnat; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
+  chain pre {
+    type nat hook prerouting priority dstnat;
+    iifname != "bridge" ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000;
+  }
   chain out { type nat hook output priority -100; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
 }
 """
 
 
+CONTAINER, PROXY = "sparkiac-a", "10.77.1.1:8001"
+"""Unit of the container; where a stand-in for docker-proxy listens, which serves other containers of its bridge."""
+BRIDGED = "/proc/sys/net/bridge/bridge-nf-call"
+
+
 @dataclass
 class Network:
-    """A host between a client and a container whose port 8000 it publishes as 8001."""
+    """A host between a client and a container whose port 8000 it publishes as 8001; a neighbour is on its bridge."""
 
     spaces: Namespaces
     machine: Any
@@ -67,15 +77,29 @@ class Network:
 
     def build(self) -> None:
         """Connect the namespaces, publish the port of the container, and start servers on the host and in it."""
-        for number, where in ((1, "client"), (2, "container")):
-            one, two = ((f"10.77.{number}.{last}/24", f"fd77:{number}::{last}/64") for last in (1, 2))
-            self.spaces.cable(("host", where, *one), (where, "up0", *two))
-            self.spaces.ip_of(where, "route", "add", "default", "via", f"10.77.{number}.1")
+        self.spaces.cable(
+            ("host", "client", "10.77.1.1/24", "fd77:1::1/64"), ("client", "up0", "10.77.1.2/24", "fd77:1::2/64")
+        )
+        self.spaces.ip_of("host", "link", "add", "bridge", "type", "bridge")
+        self.spaces.ip_of("host", "address", "add", "10.77.2.1/24", "dev", "bridge")
+        self.spaces.ip_of("host", "address", "add", "fd77:2::1/64", "dev", "bridge", "nodad")
+        self.spaces.ip_of("host", "link", "set", "bridge", "up")
+        for last, where in ((2, "container"), (3, "neighbour")):
+            self.spaces.cable(("host", where), (where, "up0", f"10.77.2.{last}/24", f"fd77:2::{last}/64"))
+            self.spaces.ip_of("host", "link", "set", where, "master", "bridge")
+        self.spaces.ip_of("container", "link", "set", "up0", "address", mac_address(CONTAINER))
+        for number, where in ((1, "client"), (2, "container"), (2, "neighbour")):
+            for gateway in (f"10.77.{number}.1", f"fd77:{number}::1"):
+                self.spaces.ip_of(where, "route", "add", "default", "via", gateway)
         self.spaces.ip_of("host", "address", "add", "10.77.1.9/24", "dev", "client")
         forward = self.spaces.within("host", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
         subprocess.run(forward, check=True)
         self.publish()
-        for where, places in (("container", ["0.0.0.0:8000"]), ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001"])):
+        for where, places in (
+            ("container", ["0.0.0.0:8000", ":::8006"]),
+            ("neighbour", ["0.0.0.0:8000"]),
+            ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001", PROXY]),
+        ):
             server = self.start(where, SERVE, *places)
             assert server.stdout
             assert server.stdout.readline() == "ready\n"
@@ -88,6 +112,12 @@ class Network:
     def publish(self) -> None:
         """Publish the port of the container."""
         self.nft("-f", "-", rules=PUBLISH)
+
+    def filter_bridges(self, value: str) -> bool:
+        """Set whether bridged packets also pass the rules for IP; return whether this kernel has that setting."""
+        paths = " ".join(f"{BRIDGED}-{name}" for name in ("iptables", "ip6tables"))
+        argv = self.spaces.within("host", "sh", "-c", f"for each in {paths}; do echo {value} >$each || exit; done")
+        return subprocess.run(argv, check=False, stderr=subprocess.DEVNULL).returncode == 0
 
     def rules(self) -> str:
         """Return all rules of the host."""

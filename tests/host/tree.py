@@ -164,6 +164,7 @@ def host_data(name: str, team: tuple[str, ...]) -> dict[str, Any]:
         "image_ids": {},
         "images_from": None,
         "copied_by": [],
+        "nft_optional": False,
         "stores": [],
         "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": []},
         "gpu_image": "",

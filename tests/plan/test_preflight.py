@@ -54,8 +54,14 @@ def test_memory_that_cannot_be_pinned_fails_for_groups_over_rdma_alone() -> None
 
 def test_nftables_must_work_where_other_hosts_reach_a_unit() -> None:
     assert wanted(deployment()).nft
-    assert [host.preflight.nft for host in planned(PAIR).hosts] == [False, True], "the second one leads"
+    assert [host.preflight.nft for host in planned(PAIR).hosts] == [True, True], (
+        "the first counts votes, the second leads"
+    )
     assert not wanted(deployment("bind: loopback")).nft
+    copied = deployment(
+        "bind: loopback", host="spark-01: {address: 1.1.1.1, images_from: spark-02}, spark-02: {address: 1.1.1.2}"
+    )
+    assert [host.preflight.nft for host in planned(copied).hosts] == [False, True], "the second gives images"
     optional = planned(deployment(host="spark-01: {address: 192.168.1.11, nft: optional}")).hosts[0]
     assert not optional.preflight.nft
     written = generation.render(optional, {each.unit: () for each in optional.units}).content

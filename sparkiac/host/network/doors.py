@@ -1,4 +1,4 @@
-"""The table `inet sparkiac` of nftables: ports that take no new connections, and ports that are open for peers only.
+"""The tables `sparkiac` of nftables: ports that take no new connections, and ports that are open for peers only.
 
 Its sets are `closed` (units whose server has not passed yet) and `drained` (units that are about to stop), each by
 address and port for IPv4 and IPv6, and by port for units that listen on all addresses. The rules match the first packet
@@ -6,10 +6,13 @@ address and port for IPv4 and IPv6, and by port for units that listen on all add
 
 The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
 The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a
-container in the network of the host. Containers that share a Docker network with a unit reach it without its port on
-the host; they are not refused.
+container in the network of the host.
 
-The record in /run says what the table has. Each change writes the whole table in one transaction.
+Containers that share a Docker network with a unit reach it through the bridge, without its port on the host and without
+those hooks, unless br_netfilter is loaded and set. The table `bridge sparkiac` refuses them by the MAC address of the
+container that is closed or drained.
+
+The record in /run says what the tables have. Each change writes them whole in one transaction.
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from typing import NamedTuple
 
 from .. import local
+from ..generation import mac_address
 from ..local import LocalHost
+from .nft import DoorsError, nft
 
-TABLE = "inet sparkiac"
+TABLE, BRIDGES = "inet sparkiac", "bridge sparkiac"
 RULES, RECORD, LOCK = (f"/run/sparkiac/doors.{kind}" for kind in ("nft", "json", "lock"))
 KEEPER = "sparkiac-doors"
 """Unit that writes the table again if somebody else has changed it."""
@@ -43,14 +47,12 @@ SETS = {
 """Set → its type, and what it matches. `ports` has the ports of units that listen on all addresses."""
 HOOKS = {"arriving": ("prerouting", 'iifname != "lo"'), "leaving": ("output", "meta skuid != 0")}
 FAMILIES = {4: "ip", 6: "ip6"}
-FORMER_DRAIN, FORMER_PEERS = "sparkiac_drain", "sparkiac_store_"
+FORMER_DRAIN, FORMER_PEERS = "inet sparkiac_drain", "inet sparkiac_store_"
 """Tables of former versions; the second is the beginning of a name."""
+REFUSALS = ("reject with tcp reset", "drop")
+"""What happens to a packet in a bridge. Some kernels cannot answer it there."""
 SSH_PORT = 22
 EVERY = "0.0.0.0"  # noqa: S104
-
-
-class DoorsError(RuntimeError):
-    """The table cannot be written."""
 
 
 class PeerPorts(NamedTuple):
@@ -73,7 +75,7 @@ class Doors(NamedTuple):
     peers: Mapping[str, PeerPorts] = {}
     """Unit without prefix, or _PORT → ports that are open for peers only."""
     table: str = ""
-    """The table as nft lists it after it was written; empty if there is none."""
+    """The tables as nft lists them after they were written; empty if there are none."""
 
     @property
     def shut(self) -> list[str]:
@@ -135,15 +137,27 @@ def change(machine: LocalHost, edit: Callable[[Doors], Doors]) -> Doors:
         if wanted == before and whole:
             return before
         if not whole:
-            local.say(f"table {TABLE} was changed by another program; it is written again")
+            local.say(f"table {TABLE} or {BRIDGES} was changed by another program; both are written again")
         refuse_ssh(machine, wanted)
-        local.write(machine, RULES, "\n".join(commands(wanted)) + "\n")
-        nft(machine, "--file", str(machine.path(RULES)))
+        put(machine, wanted)
         wanted = wanted._replace(table=listed(machine))
         local.write(machine, RECORD, json.dumps({**wanted._asdict(), "peers": named(wanted)}))
     if wanted.table and machine.path(PROGRAM).exists():  # systemd-run fails if it runs already
         machine.run("systemd-run", "--quiet", "--collect", f"--unit={KEEPER}", *KEPT, PROGRAM, "doors")
     return wanted
+
+
+def put(machine: LocalHost, doors: Doors) -> None:
+    """Write the tables; raise DoorsError if that fails."""
+    for refusal in REFUSALS:
+        local.write(machine, RULES, "\n".join(commands(doors, refusal)) + "\n")
+        try:
+            nft(machine, "--file", str(machine.path(RULES)))
+        except DoorsError:
+            if refusal == REFUSALS[-1]:
+                raise
+        else:
+            return
 
 
 def named(doors: Doors) -> dict[str, dict[str, list[str]]]:
@@ -173,36 +187,17 @@ def read(machine: LocalHost) -> Doors:
 
 
 def is_whole(machine: LocalHost, doors: Doors) -> bool:
-    """Return whether the table is as it was written."""
+    """Return whether the tables are as they were written."""
     return not doors.table or listed(machine) == doors.table
 
 
-def nft(machine: LocalHost, *words: str) -> str:
-    """Run nft and return its output; raise DoorsError if it does not work."""
-    try:
-        done = machine.run(*outside(), "nft", *words)
-    except OSError as error:
-        raise DoorsError(f"nft cannot be run ({error.strerror}): install nftables") from error
-    if done.code:
-        raise DoorsError(f"nft does not work on this host: {' '.join(done.errors.split())}")
-    return done.output
-
-
-def outside() -> list[str]:
-    """Return what runs a command in the network of the host: a unit with PrivateNetwork has its own, also as root."""
-    try:
-        own, host = (Path(f"/proc/{process}/ns/net").readlink() for process in ("self", "1"))
-    except OSError:  # not root
-        return []
-    return [] if own == host else ["nsenter", "--net=/proc/1/ns/net"]
-
-
 def listed(machine: LocalHost) -> str:
-    """Return the table as nft lists it; an empty text if there is none."""
-    try:
-        return nft(machine, "--stateless", "list", "table", *TABLE.split())
-    except DoorsError:
-        return ""
+    """Return the tables as nft lists them; an empty text if there are none."""
+    found = ""
+    for table in (TABLE, BRIDGES):
+        with contextlib.suppress(DoorsError):
+            found += nft(machine, "--stateless", "list", "table", *table.split())
+    return found
 
 
 def refuse_ssh(machine: LocalHost, doors: Doors) -> None:
@@ -227,11 +222,10 @@ def ssh_ports(machine: LocalHost) -> set[int]:
     return {int(port) for port in found} or {SSH_PORT}
 
 
-def commands(doors: Doors) -> list[str]:
-    """Return the commands that write the table and remove those of former versions."""
+def commands(doors: Doors, refusal: str) -> list[str]:
+    """Return the commands that write the tables and remove those of former versions."""
     former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in doors.peers)]
-    gone = [TABLE, *(f"inet {name}" for name in former)]
-    found = [f"{verb} table {table}" for table in gone for verb in ("add", "delete")]
+    found = [f"{verb} table {table}" for table in (TABLE, BRIDGES, *former) for verb in ("add", "delete")]
     refused = {"closed": [doors.closed[unit] for unit in doors.shut], "drained": [*doors.drained.values()]}
     if not any((*refused.values(), doors.peers)):
         return found
@@ -247,7 +241,7 @@ def commands(doors: Doors) -> list[str]:
             for name in refused
             for kind, (_, match) in SETS.items()
         ]
-    return [*found, *between_hosts(doors.peers.values())]
+    return [*found, *between_hosts(doors.peers.values()), *between_containers([*doors.shut, *doors.drained], refusal)]
 
 
 def between_hosts(wanted: Iterable[PeerPorts]) -> Iterator[str]:
@@ -260,6 +254,16 @@ def between_hosts(wanted: Iterable[PeerPorts]) -> Iterator[str]:
         sources = [f"{FAMILIES[ip_address(peer).version]} saddr {peer}" for peer in peers]
         yield from (f"add rule {chain} {port} {source} accept" for source in sources)
     yield from (f"add rule {chain} {port} {SYN} drop" for port, _ in ports)
+
+
+def between_containers(units: list[str], refusal: str) -> Iterator[str]:
+    """Return the commands that refuse connections to the containers of units from others in their Docker network."""
+    if units:
+        yield f"add table {BRIDGES}"
+        yield f"add set {BRIDGES} refused {{ type ether_addr; }}"
+        yield from (f"add element {BRIDGES} refused {{ {mac_address(unit)} }}" for unit in units)
+        yield f"add chain {BRIDGES} arriving {{ type filter hook prerouting priority -300; policy accept; }}"
+        yield f"add rule {BRIDGES} arriving ether daddr @refused {SYN} {refusal}"
 
 
 def element(listen: str) -> str:
@@ -279,10 +283,10 @@ def split(listen: str) -> tuple[str, int]:
 
 
 def tables(machine: LocalHost) -> list[str]:
-    """Return the names of our tables, with those of former versions."""
+    """Return our tables, with those of former versions."""
     try:
         found = json.loads(nft(machine, "--json", "list", "tables") or "{}").get("nftables", [])
     except DoorsError:
         return []
-    names = sorted(entry["table"]["name"] for entry in found if "table" in entry)
-    return [name for name in names if name in {TABLE.split()[1], FORMER_DRAIN} or name.startswith(FORMER_PEERS)]
+    names = sorted(f"{entry['table']['family']} {entry['table']['name']}" for entry in found if "table" in entry)
+    return [name for name in names if name in {TABLE, BRIDGES, FORMER_DRAIN} or name.startswith(FORMER_PEERS)]

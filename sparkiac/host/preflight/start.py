@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import local
 from ..network import doors
+from ..network.nft import DoorsError
 from . import fabric, needs
 from .host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
@@ -104,7 +105,7 @@ def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:
     port, peers = f"port {', '.join(wanted['ports'])}", ", ".join(wanted["peers"])
     try:
         doors.admit(local.LocalHost(host.root), unit, wanted["ports"], wanted["peers"])
-    except doors.DoorsError as error:
+    except DoorsError as error:
         state = "FAIL" if wanted["nft"] else "warn"
         return CheckResult(state, port, f"open: {error}", f"open for {peers} only", NO_NFT)
     return CheckResult("ok", port, f"open for {peers} only", f"open for {peers} only")

@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 from .. import state
 from ..contract import ContractError
 from ..local import LocalHost
+from ..network.nft import DoorsError
 from ..network.peers import admit
 from . import fetch as stage_fetch
 from . import images
@@ -96,7 +97,8 @@ def fetch(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
 def share(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
     """Serve files and images to other hosts until stopped."""
     token = read_token(arguments.token_file)
-    admit(LocalHost(arguments.root), arguments.listen[0].rpartition(":")[2], arguments.peer)
+    port = arguments.listen[0].rpartition(":")[2]
+    admit(LocalHost(arguments.root), port, arguments.peer, required=not arguments.nft_optional)
     shared = stage_share.SharedContent(selected_models(arguments, read), frozenset(arguments.image), token)
     stage_share.share(shared, arguments.listen)
     return 0
@@ -168,6 +170,7 @@ def parser() -> argparse.ArgumentParser:
     kinds["load"].add_argument("name", metavar="IMAGE")
     kinds["share"].add_argument("--listen", action="append", required=True, metavar="ADDRESS:PORT")
     kinds["share"].add_argument("--peer", action="append", default=[], metavar="ADDRESS", help="may connect, if known")
+    kinds["share"].add_argument("--nft-optional", action="store_true", help="listen even if others can connect, too")
     kinds["share"].add_argument("--image", action="append", default=[], metavar="ID")
     for name in ("fetch", "load", "share"):
         kinds[name].add_argument("--token-file", type=Path, required=name != "fetch", metavar="FILE")
@@ -190,7 +193,7 @@ def main(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments, manifests(arguments))
-    except (StageError, ContractError) as error:
+    except (StageError, ContractError, DoorsError) as error:
         sys.stderr.write(f"{error}\n")
     except OSError as error:
         sys.stderr.write(f"{error.filename or 'this host'}: {error.strerror or error}\n")

@@ -48,9 +48,9 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
 
 
 def doors_fault(machine: LocalHost) -> str | None:
-    """Return what is wrong with the table of nftables; None without root, which alone can read it."""
+    """Return what is wrong with the tables of nftables; None without root, which alone can read them."""
     whole = doors.is_whole(machine, doors.read(machine))
-    return None if whole else f"table {doors.TABLE} of nftables lacks what was written to it"
+    return None if whole else f"table {doors.TABLE} or {doors.BRIDGES} of nftables lacks what was written to it"
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

@@ -13,6 +13,7 @@ from .. import local as units_host
 from .. import series
 from ..local import LocalHost
 from ..network import doors
+from ..network.nft import DoorsError
 
 POLL_S = 0.5
 METRICS_TIMEOUT_S = 2
@@ -59,7 +60,7 @@ def drain(machine: LocalHost, units: list[dict[str, Any]], within_s: int) -> lis
 
 def undrain(machine: LocalHost, units: list[dict[str, Any]] | None = None) -> None:
     """Accept connections to these units again, or with None to all."""
-    with contextlib.suppress(doors.DoorsError):  # without nft, nothing was refused
+    with contextlib.suppress(DoorsError):  # without nft, nothing was refused
         doors.undrain(machine, None if units is None else [unit["listen"] for unit in units if unit["listen"]])
 
 
@@ -79,7 +80,7 @@ def refuse(machine: LocalHost, units: list[dict[str, Any]]) -> bool:
     """Refuse new connections to the units; return whether that worked."""
     try:
         doors.drain(machine, {unit["name"]: unit["listen"] for unit in units})
-    except doors.DoorsError:
+    except DoorsError:
         return False
     return True
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..local import LocalHost, say
 from ..network import doors
-from ..network.doors import Doors, DoorsError
+from ..network.doors import Doors
+from ..network.nft import DoorsError
 from . import store
 
 CHECK_S = 5

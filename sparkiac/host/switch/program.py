@@ -32,7 +32,7 @@ from typing import Any
 from .. import state as switch_state
 from ..contract import validated
 from ..local import LocalHost
-from ..network.doors import DoorsError
+from ..network.nft import DoorsError
 from . import drain as switch_drain
 from . import drift as switch_drift
 from . import history, look, opening, record, start, starts, store, uninstall

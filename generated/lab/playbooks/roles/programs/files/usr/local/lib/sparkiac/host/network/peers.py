@@ -11,6 +11,7 @@ from typing import Any
 
 from ..local import LocalHost
 from . import doors
+from .nft import DoorsError
 
 CONNECTIONS = 64
 """Most connections that may be open at the same time; the server closes any further one immediately."""
@@ -18,14 +19,17 @@ REQUEST_S = 10
 """Seconds from the start of a connection until its request is complete."""
 
 
-def admit(machine: LocalHost, port: str, peers: list[str]) -> None:
-    """Let only these addresses connect to a port; if nft does not work, say that the port is open."""
+def admit(machine: LocalHost, port: str, peers: list[str], *, required: bool) -> None:
+    """Let only these addresses connect to a port; if nft does not work, raise DoorsError or say that it is open."""
     if not peers:
         return
     try:
         doors.admit(machine, f"_{port}", [port], peers)
-    except doors.DoorsError as error:
-        sys.stderr.write(f"port {port} is open for every host that reaches this one: {error}\n")
+    except DoorsError as error:
+        fault = f"port {port} is open for every host that reaches this one: {error}"
+        if required:
+            raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
+        sys.stderr.write(f"{fault}\n")
 
 
 class PeerHandler(BaseHTTPRequestHandler):

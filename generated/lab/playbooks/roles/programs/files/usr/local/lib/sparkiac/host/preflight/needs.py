@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..local import free_bytes
+from ..network import doors
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, compare, gib
 
 COMMIT = 40  # hexadecimal digits of a commit
@@ -167,8 +168,10 @@ def revision(what: str, place: Path) -> CheckResult:
 
 
 def check_nft(_wanted: bool, host: LocalHost) -> Iterator[CheckResult]:  # noqa: FBT001
-    """Check that nftables works: without it, a server would be reached before it has passed."""
-    host.run("nft", "list", "tables")
+    """Check that nftables works, also in bridges: without it, a server would be reached before it has passed."""
+    for table in (doors.TABLE, doors.BRIDGES):
+        chain = f"add chain {table} arriving {{ type filter hook prerouting priority -300; }}"
+        host.run("nft", "--check", f"add table {table}; {chain}")
     yield CheckResult("ok", "nft", "works", "works")
 
 

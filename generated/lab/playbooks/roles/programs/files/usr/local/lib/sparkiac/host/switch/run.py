@@ -14,7 +14,6 @@ from typing import Any
 from .. import local
 from .. import state as switch_state
 from ..local import LocalHost, say
-from ..network.peers import admit
 from ..stage import prune
 from ..stage.store import StageError
 from ..state import RETURNING, TRYING, VOTED, Decision, Pending, State
@@ -51,6 +50,7 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
     check_space(machine)
     prune.record(request.generation, new.plan["needs"], prune.roots_below(machine.root), write=True)
     prepare(machine, new)
+    switch_vote.open_port(machine, new.plan, required=not new.plan["nft_optional"])
     pending = Pending(request.generation, request.run, request.token, TRYING, request.also, turn)
     switch_state.write(machine, state._replace(current=new.name, pending=pending))
     switch = join(machine, request._replace(turn=turn), new, old, back=False)
@@ -71,6 +71,7 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
     state = switch_state.read(machine)
     new, old = store.load(machine, pending.generation), store.load(machine, state.committed)
     request = Request(pending.generation, pending.run, pending.token, pending.also, pending.turn)
+    switch_vote.open_port(machine, new.plan, required=False)
     switch = join(machine, request, new, old, back=True)
     if pending.phase == VOTED and switch.votes.agree(switch_vote.READY, ok=True, decide=lambda: commit(switch)):
         return finished(switch, began, restarted(switch))
@@ -91,7 +92,6 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     members = http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:
         machine.run("systemctl", "stop", "sparkiac-answer.service")
-        admit(machine, str(group["port"]), group["peers"])
         votes = switch_vote.Coordinator(members, stop, stop_s=stop_s(new, old), back=back)
         return Switch(machine, request, new, old, votes, *turns)
     return Switch(machine, request, new, old, switch_vote.Member(members, stop, stop_s=stop_s(new, old)), *turns)

@@ -12,7 +12,6 @@ from typing import Any
 from .. import local
 from .. import state as switch_state
 from ..local import LocalHost, launcher
-from ..network.peers import admit
 from ..state import VOTED
 from . import http, install, lease, store, vote
 from . import result as switch_result
@@ -194,7 +193,8 @@ def answer(machine: LocalHost) -> dict[str, Any]:
     """Tell the members of a group what was decided, until each has done it."""
     state = switch_state.read(machine)
     decision = state.decision
-    group = store.load(machine, state.committed).plan["group"] if state.committed else None
+    plan = store.load(machine, state.committed).plan
+    group = plan["group"]
     if decision is None or group is None:
         return {}
     waiting = set(decision.waiting)
@@ -208,7 +208,7 @@ def answer(machine: LocalHost) -> dict[str, Any]:
 
     where = (group["coordinator"], group["address"], group["port"], decision.run, decision.token)
     members = http.Members(group["coordinator"], [*group["members"], *decision.waiting], *where)
-    admit(machine, str(group["port"]), group["peers"])
+    vote.open_port(machine, plan, required=False)
     server = http.serve(members, hear)
     while waiting:
         time.sleep(POLL_S)

@@ -68,8 +68,8 @@ def steps(machine: LocalHost, *, weights: bool) -> Iterator[Step]:
     keeper = f"{doors.KEEPER}.service"
     if machine.run("systemctl", "is-active", "--quiet", keeper).code == 0:
         yield Step(f"unit {keeper}", partial(command, machine, "systemctl", "stop", keeper))
-    for name in doors.tables(machine):
-        yield Step(f"nftables table inet {name}", partial(command, machine, "nft", "delete", "table", "inet", name))
+    for table in doors.tables(machine):
+        yield Step(f"nftables table {table}", partial(command, machine, "nft", "delete", "table", *table.split()))
     for path in (path for path in found if not path.startswith(("etc/sparkiac/", "usr/"))):
         yield Step(f"/{path}", partial(remove_file, machine, path))
     yield from sysctl_steps(machine)

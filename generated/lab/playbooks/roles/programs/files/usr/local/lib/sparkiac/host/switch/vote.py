@@ -15,7 +15,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
+from ..local import LocalHost
+from ..network.peers import admit
 from .http import BACK, GO, WAIT, Members, ask, serve
 
 POLL_S = 1.0
@@ -27,6 +30,16 @@ DOWN_S = 30.0
 """How long a host that cannot reach another waits, beside the time in which systemd stops a unit, before it starts the
 former generation. Longer than SILENT_S: until then the other host may not have begun to stop."""
 DRAINED, STOPPED, READY, DOWN, DONE = "drained", "stopped", "ready", "down", "done"
+
+
+def open_port(machine: LocalHost, plan: dict[str, Any], *, required: bool) -> None:
+    """On the coordinator, let only the members connect; if nft does not work, raise DoorsError or say that it is open.
+
+    What has begun must end, also without nft.
+    """
+    group = plan["group"]
+    if group is not None and group["coordinator"] == plan["host"]:
+        admit(machine, str(group["port"]), group["peers"], required=required)
 
 
 class Brake:
