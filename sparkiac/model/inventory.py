@@ -215,8 +215,9 @@ class Hub(Model):
 class Rollout(Model):
     """How an apply changes the hosts one after the other."""
 
-    batch: Annotated[int, Field(ge=1, le=1_000)] = 1
-    """Number of hosts that change at the same time. The hosts of a group are always a batch of their own."""
+    batch: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    """Number of hosts that change at the same time; default is 1, from 20 hosts on a tenth of them. The hosts
+    of a group are always a batch of their own."""
     pause_s: Pause = 0
     """Seconds to wait between two batches."""
     canary: HostName | tuple[HostName, ...] = ()

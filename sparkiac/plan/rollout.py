@@ -1,8 +1,9 @@
 """The batches of a rollout: which hosts an apply changes at the same time, and in which order.
 
-Canary hosts change first, one after the other. Then come batches of single hosts; the hosts of a group are always a
-batch of their own. A server changes before its clients, except if a client is a canary. Hosts that serve the same model
-name back each other up and are never in the same batch.
+Canary hosts change first, one after the other; a large fleet without them begins with one host. Then come batches of
+one host, or of a tenth of a large fleet; the hosts of a group are always a batch of their own. A server changes before
+its clients, except if a client is a canary. Hosts that serve the same model name back each other up and are never in
+the same batch.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     Needs: TypeAlias = Mapping[Together, set[Together]]
     Names: TypeAlias = Mapping[str, frozenset[str]]
     """Host → names of the models that its deployments serve."""
+
+
+_PART = 10
+"""A fleet changes so many times one after the other, unless its inventory sets the size of the batches."""
 
 
 class Play(NamedTuple):
@@ -56,7 +61,10 @@ def rollout(wanted: Rollout, needs: Needs, names: Names) -> tuple[tuple[tuple[st
     fleet = _RolloutConstraints(needs, names, {host: hosts for hosts in needs for host in hosts})
     listed = (wanted.canary,) if isinstance(wanted.canary, str) else wanted.canary
     canaries = {fleet.together[host] for host in listed}
-    batches = _Batches(wanted.batch, fleet)
+    size = wanted.batch or max(1, len(fleet.together) // _PART)
+    if wanted.batch is None and size > 1 and not canaries:
+        canaries = {next(_in_order(needs, needs))}
+    batches = _Batches(size, fleet)
     for hosts in (*_in_order(canaries, needs), *_in_order(needs.keys() - canaries, needs)):
         batches.add(hosts, alone=len(hosts) > 1 or hosts in canaries)
     found = tuple(map(tuple, batches.found))

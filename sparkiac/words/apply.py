@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
 
 from sparkiac.fleet.looks import FleetLook, FleetState, HostLook, Lease
 from sparkiac.host.switch.effects import Effect
 from sparkiac.host.switch.history import COMMITTED
-from sparkiac.words.page import BAD, Blocks, Data, Line, Row, counted, duration, grid, line, names, plain, styled, table
+from sparkiac.words.page import (
+    BAD,
+    Blocks,
+    Data,
+    Line,
+    Row,
+    counted,
+    duration,
+    grid,
+    line,
+    names,
+    natural,
+    plain,
+    ranges,
+    runs,
+    styled,
+    table,
+)
 
 _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
@@ -24,38 +43,91 @@ _UNIT: Final = "sparkiac-"
 _STYLES: Final = {"restart": "yellow", "start": "green", "stop": "red", "remove": "red"}
 _NO_RESTART: Final = "no unit restarts"
 _STOPPING: Final = frozenset({"restart", "start", "stop", "remove"})
+_NUMBER: Final = re.compile(r"\d+")
+_ADDRESS: Final = re.compile(r"\b\d+(?:\.\d+){3}\b")
+_VARIOUS: Final = "various"
+"""Generations of hosts that are shown together; JSON has each."""
+_FIELD: Final = "\t"
+"""Between the parts of an effect; texts of hosts have no control characters."""
+
+
+class AlikeHosts(NamedTuple):
+    """Hosts of which the same is said, apart from the numbers in their names and in those of their units."""
+
+    hosts: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Their names and their number."""
+        named = ranges(self.hosts)
+        return named if named == ", ".join(self.hosts) else f"{named} ({len(self.hosts)} hosts)"
+
+
+def alike(said: Mapping[str, Sequence[str]], own: Mapping[str, Iterable[str]]) -> list[AlikeHosts]:
+    """Return the hosts of which the same is said together; `own` has the names that belong to one host alone.
+
+    In a common line, names that differ in numbers only are a range: `restart chat-01…chat-40`.
+    """
+    found: dict[object, list[tuple[str, list[list[str]]]]] = {}
+    for host in sorted(said, key=natural):
+        words = "|".join(map(re.escape, sorted((host, *own.get(host, ())), key=len, reverse=True)))
+        pieces = [re.split(rf"(?<!\w)({words})(?![\w-])", text) for text in said[host]]  # each second one is a name
+        key = tuple((*text[::2], *(_NUMBER.sub("#", name) for name in text[1::2])) for text in pieces)
+        found.setdefault(key, []).append((host, pieces))
+    return [
+        AlikeHosts(
+            tuple(host for host, _ in each), tuple(map(_merged, zip(*(lines for _, lines in each), strict=True)))
+        )
+        for each in found.values()
+    ]
+
+
+def _merged(pieces: Iterable[Sequence[str]]) -> str:
+    """Return the pieces of one line of several hosts as one line."""
+    return "".join(ranges(each, "…") for each in zip(*pieces, strict=True))
 
 
 def page(look: FleetLook, width: int) -> Blocks:
     """Return the hosts that change, then those that do not, and the order."""
     if look.changing:
-        room = width - _COLUMNS - max(len(host.host) for host in look.changing)
-        heads = ("host", "generation", "files", "changes")
-        yield table(heads, (_row(host, room) for host in look.changing), right=("files",), whole=heads[:2])
+        yield from _changing(look.changing, width)
         yield ""
     if same := [host.host for host in look.hosts if not host.differs]:
-        yield styled(f"unchanged: {', '.join(same)}", "dim")
-    for title, found in (("unreachable", look.unreachable), ("not compared", look.failed)):
-        yield from (line((f"{title}: {name}", BAD), f": {reason}") for name, reason in found)
-    for host in look.hosts:
-        yield from _state(host)
+        yield styled(f"unchanged: {ranges(sorted(same, key=natural))}", "dim")
+    for title, style, said in _notes(look):
+        own = {host: _ADDRESS.findall(text) for host, [text, *_] in said.items()}
+        yield from (
+            line((f"{title}: {each.title}", style), f": {text}") for each in alike(said, own) for text in each.lines
+        )
     if look.changing:
         yield line(("order: ", "bold"), order(look.batches))
     if look.retired:
         yield f"retired: {', '.join(look.retired)}: what sparkiac put there is removed at the end"
 
 
-def _state(host: HostLook) -> Iterator[Line]:
-    """Return who has the lease of a host, and which of its servers do not work."""
-    if host.lease:
-        title = ("takes over", "yellow") if host.lease.free else ("in use", BAD)
-        yield line((f"{title[0]}: {host.host}", title[1]), f": {holder(host.lease)}")
-    yield from (line((f"does not work: {host.host}", BAD), f": {fault}") for fault in host.faults)
+def _notes(look: FleetLook) -> Iterator[tuple[str, str, dict[str, Sequence[str]]]]:
+    """Yield title, style and lines of hosts that are not compared, are in use, or have a server that does not work."""
+    yield "unreachable", BAD, {host: [reason] for host, reason in look.unreachable}
+    yield "not compared", BAD, {host: [reason] for host, reason in look.failed}
+    for title, style, free in (("takes over", "yellow", True), ("in use", BAD, False)):
+        yield (
+            title,
+            style,
+            {each.host: [holder(each.lease)] for each in look.hosts if each.lease and each.lease.free == free},
+        )
+    yield "does not work", BAD, {host.host: host.faults for host in look.hosts if host.faults}
 
 
 def order(batches: Sequence[Sequence[str]]) -> str:
     """Return the order of the rollout, such as `spark-01, then spark-02 and spark-03 together`."""
-    return ", then ".join(names(batch) + (" together" if len(batch) > 1 else "") for batch in batches)
+    parts: list[str] = []
+    for alone, found in groupby(batches, lambda batch: len(batch) == 1):
+        if alone:
+            parts += (ranges(run) + " one after the other" * (len(run) > 1) for run in runs(host for [host] in found))
+        else:
+            parts += (f"{names(ranges(batch).split(', '))} together" for batch in found)
+    return ", then ".join(parts)
 
 
 def holder(lease: Lease) -> str:
@@ -79,12 +151,9 @@ def data(look: FleetLook) -> Data:
 
 def deeds(said: Mapping[str, Sequence[str]]) -> Blocks:
     """Return what is done on hosts; hosts on which it is the same are named together."""
-    same: dict[tuple[str, ...], list[str]] = {}
-    for host, lines in sorted(said.items()):
-        same.setdefault(tuple(lines), []).append(host)
-    for lines, hosts in same.items():
-        yield styled(", ".join(hosts), "bold")
-        yield grid((each,) for each in lines)
+    for each in alike(said, {}):
+        yield styled(each.title, "bold")
+        yield grid((text,) for text in each.lines)
 
 
 def states(listed: Sequence[FleetState], subjects: Mapping[str, str | None]) -> Blocks:
@@ -111,24 +180,54 @@ def few(hosts: Sequence[str]) -> str:
     return names(hosts) if len(hosts) <= _NAMED else counted(len(hosts), "host")
 
 
-def _row(host: HostLook, room: int) -> Row:
-    now, new = "none" if host.now is None else host.now[:_SHORT], host.new[:_SHORT]
-    return host.host, f"{now} → {new}" if now != new else now, str(len(host.files)), _changes(host, room)
+def _changing(hosts: Sequence[HostLook], width: int) -> Blocks:
+    """Return the table of the hosts that change."""
+    found = {host.host: host for host in hosts}
+    groups = alike(
+        {name: _said(host) for name, host in found.items()}, {name: units(host) for name, host in found.items()}
+    )
+    titles = [each.title.replace(", ", ",\n").replace(" (", "\n(") for each in groups]
+    room = width - _COLUMNS - max(len(text) for title in titles for text in title.splitlines())
+    rows = (
+        (title, _generation([found[host] for host in each.hosts]), each.lines[0], _changes(each.lines[1:], room))
+        for title, each in zip(titles, groups, strict=True)
+    )
+    heads = ("host", "generation", "files", "changes")
+    yield table(heads, rows, right=("files",), whole=heads[:2])
 
 
-def _changes(host: HostLook, room: int) -> Line:
-    lines = [_effect(each, room) for each in effects(host)]
-    if not any(each.action in _STOPPING for each in effects(host)):
+def _said(host: HostLook) -> list[str]:
+    """Return the number of files that change, each effect, and what is missing."""
+    return [str(len(host.files)), *map(_FIELD.join, effects(host)), *host.missing]
+
+
+def _generation(hosts: Iterable[HostLook]) -> str:
+    found = {("none" if host.now is None else host.now[:_SHORT], host.new[:_SHORT]) for host in hosts}
+    if len(found) > 1:
+        return _VARIOUS
+    [(now, new)] = found
+    return f"{now} → {new}" if now != new else now
+
+
+def _changes(said: Iterable[str], room: int) -> Line:
+    done = [Effect(*parts) for text in said if len(parts := text.split(_FIELD)) == len(Effect._fields)]
+    lines = [_effect(each, room) for each in done]
+    if not any(each.action in _STOPPING for each in done):
         lines.insert(0, ((_NO_RESTART, "dim"),))
-    lines += [(each,) for each in host.missing]
+    lines += [(text,) for text in said if _FIELD not in text]
     below = (part for each in lines for part in ("\n", *each))
     return line(*list(below)[1:])
 
 
+def units(host: HostLook) -> list[str]:
+    """Return the units of a host that change, without their prefix."""
+    return [step.unit.removeprefix(_UNIT) for step in host.units]
+
+
 def effects(host: HostLook) -> list[Effect]:
     """Return everything that an apply does on a host, without the prefix of units."""
-    units = (Effect(step.action, step.unit, step.because) for step in host.units)
-    return [each._replace(subject=each.subject.removeprefix(_UNIT)) for each in (*units, *host.effects)]
+    steps = (Effect(step.action, step.unit, step.because) for step in host.units)
+    return [each._replace(subject=each.subject.removeprefix(_UNIT)) for each in (*steps, *host.effects)]
 
 
 def _effect(effect: Effect, room: int) -> tuple[str | tuple[str, str], ...]:

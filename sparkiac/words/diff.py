@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sparkiac.fleet.looks import FleetLook, HostLook
 from sparkiac.report import Finding
 from sparkiac.report.characters import escaped_line
-from sparkiac.words.apply import effects, order
+from sparkiac.words.apply import alike, effects, order, units
 from sparkiac.words.findings import data_of, headline
 from sparkiac.words.page import Data, counted, names, plain
 
@@ -160,8 +160,9 @@ def _unit(unit: PlacedUnit) -> str:
 
 
 def _hosts(found: FleetDiff) -> Iterator[str]:
-    for look in found.look.hosts:
-        yield from _host(look, new=look.host in found.added)
+    said = {look.host: _host(look, new=look.host in found.added) for look in found.look.hosts}
+    own = {look.host: units(look) for look in found.look.hosts}
+    yield from (f"{each.title}{text}" for each in alike(said, own) for text in each.lines)
     for change in found.addresses:
         yield f"{change.name} is reached at another address: {change.before} → {change.after}"
     for host in found.retired:
@@ -172,15 +173,13 @@ def _hosts(found: FleetDiff) -> Iterator[str]:
         yield f"order: {order(found.look.batches)}"
 
 
-def _host(look: HostLook, *, new: bool) -> Iterator[str]:
-    if new:
-        yield f"{look.host} is new"
+def _host(look: HostLook, *, new: bool) -> list[str]:
+    """Return what is said of a host, to follow its name."""
+    lines = [" is new"] if new else []
     if not look.differs:
-        yield f"{look.host}: unchanged"
-        return
-    yield from (f"{look.host}: {each.action} {each.subject} ({each.because})" for each in effects(look))
-    if not effects(look):
-        yield f"{look.host}: no unit restarts; it changes with its group"
+        return [*lines, ": unchanged"]
+    done = [f": {each.action} {each.subject} ({each.because})" for each in effects(look)]
+    return [*lines, *(done or [": no unit restarts; it changes with its group"])]
 
 
 def _memory(found: Iterable[MemoryChange]) -> Iterator[str]:

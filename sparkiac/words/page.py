@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,6 +16,10 @@ SEVERITIES: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
 """Severity of a finding or symptom → its colour."""
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
+_NUMBER: Final = re.compile(r"(\d+)")
+_LAST_NUMBER: Final = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
+_RANGE: Final = 3
+"""So many names with consecutive numbers are written as a range."""
 
 Data: TypeAlias = dict[str, Any]
 
@@ -159,6 +164,34 @@ def names(listed: Sequence[str]) -> str:
     """Return names in words: `a`, `a and b`, `a, b and c`."""
     *first, last = listed
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def natural(name: str) -> list[str | int]:
+    """Return a key that sorts names by their numbers: spark-2 before spark-10."""
+    return [int(each) if each.isdecimal() else each for each in _NUMBER.split(name)]
+
+
+def runs(listed: Iterable[str]) -> list[list[str]]:
+    """Return names in their order; those with consecutive numbers are in one list."""
+    found: list[list[str]] = []
+    for name in dict.fromkeys(listed):
+        if found and _next(found[-1][-1]) == name:
+            found[-1].append(name)
+        else:
+            found.append([name])
+    return found
+
+
+def _next(name: str) -> str | None:
+    """Return the name with the next number, such as spark-10 after spark-09."""
+    found = _LAST_NUMBER.fullmatch(name)
+    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}}{found[3]}" if found else None
+
+
+def ranges(listed: Iterable[str], to: str = " to ") -> str:
+    """Return names in their order; three or more with consecutive numbers are `first to last`."""
+    found = runs(listed)
+    return ", ".join(f"{run[0]}{to}{run[-1]}" if len(run) >= _RANGE else ", ".join(run) for run in found)
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
+import runpy
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +21,7 @@ from sparkiac.host.generation import GenerationPlan, GroupNode, HostMetrics, Pro
 from sparkiac.host.preflight import program as preflight_program
 from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.host.switch import look as switch_look
+from tests.host import tree
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +34,23 @@ RECORDS = {
     "group.json": GroupNode,
     "promise.json": Promise,
 }
+UNIT = "etc/systemd/system/sparkiac-qwen36.service"
 CONFIGURED = GOLDEN.glob("*/expected/hosts/*/etc/sparkiac/**/*.json")
 FILES = sorted(path for path in CONFIGURED if path.name in RECORDS and "grafana" not in path.parts)
 
 
-def variables(role: str, file: str, name: str) -> set[str]:
-    """Return the keys of an object that a task of a role puts together."""
-    tasks = yaml.safe_load((ROOT / f"playbooks/roles/{role}/tasks/{file}").read_text())
-    [found] = [task["vars"][name] for task in tasks if name in task.get("vars", {})]
-    return set(found)
+def compared(folder: Path, secrets: dict[str, str]) -> list[Any]:
+    """Return the lines of JSON that the comparison of a host reads, as the playbooks put them together."""
+    tree.build(folder, checkout=ROOT, real=True)
+    files = ("group_vars/all.yml", "host_vars/spark-01/main.yml", "host_vars/spark-01/hashes.yml")
+    known = {key: value for file in files for key, value in yaml.safe_load((folder / file).read_text()).items()}
+    plan = folder / "hosts/spark-01/etc/sparkiac/generation.json"
+    plan.write_text(plan.read_text().replace('"files": []', f'"files": ["{UNIT}"]'))
+    controller = {"owner": "ann@desk", "running": [], "take_over": False}
+    known |= {"begin_salt": "salt", "begin_controller": controller, "playbook_dir": str(folder / "playbooks")}
+    module = runpy.run_path(str(folder / "playbooks/lookup_plugins/sparkiac_look.py"))
+    [found] = module["LookupModule"]().run((secrets, "/"), known)
+    return [json.loads(line) for line in found.splitlines()]
 
 
 def test_there_are_files_of_each_kind() -> None:
@@ -49,8 +63,23 @@ def test_the_programs_accept_every_file_that_was_generated(path: Path) -> None:
     assert host_contract.validated("program", path.name, value, RECORDS[path.name]) is value
 
 
-def test_what_the_playbooks_put_together_has_the_keys_that_the_programs_read() -> None:
-    assert set(switch_look.LOOK) == variables("look", "main.yml", "look_tree")
+def test_the_comparison_gets_the_keys_that_it_reads_and_hashes_of_the_given_secrets(tmp_path: Path) -> None:
+    *_, wanted = compared(tmp_path, {"vllm_api_key": "secret", "other": "not here"})
+    assert host_contract.validated("program", "look", wanted, switch_look.LOOK) is wanted
+    assert wanted["secrets"]["hashes"] == {"vllm_api_key": hashlib.sha256(b"saltsecret").hexdigest()}
+    assert wanted["texts"] == {UNIT: "[Service]\n"}
+
+
+def test_the_comparison_gets_the_modules_that_it_imports_and_no_others(tmp_path: Path) -> None:
+    name, modules, arguments, _ = compared(tmp_path, {})
+    program = "import sys, host.switch.look as look; print([each for each in sys.modules if each.startswith('host')])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT / "sparkiac", check=True, capture_output=True, text=True
+    )
+    files = {f"{each.replace('.', '/')}.py" for each in ast.literal_eval(done.stdout)}
+    packages = {"host.py": "host/__init__.py", "host/switch.py": "host/switch/__init__.py"}
+    assert set(modules) == {packages.get(each, each) for each in files}
+    assert (name, arguments) == ("host.switch.look", ["/"])
 
 
 def test_every_expectation_has_a_check() -> None:

@@ -33,6 +33,19 @@ def test_so_many_single_hosts_at_a_time() -> None:
     assert batches(FLEET, "{batch: 9}") == [["1", "2", "3", "4", "5"]]
 
 
+def test_a_large_fleet_changes_a_tenth_at_a_time_after_one_host() -> None:
+    def sizes(count: int, **written: object) -> list[int]:
+        names = [f"h{number:03}" for number in range(count)]
+        wanted = Rollout.model_validate(written)
+        found, _ = rollout(wanted, {(name,): set() for name in names}, dict.fromkeys(names, frozenset()))
+        return [len(each) for each in found]
+
+    assert sizes(10) == [1] * 10
+    assert sizes(40) == [1, *[4] * 9, 3]
+    assert sizes(40, batch=1) == [1] * 40
+    assert sizes(40, canary="h007") == [1, *[4] * 9, 3]
+
+
 def test_canaries_go_first_each_alone() -> None:
     assert batches(FLEET, "{batch: 4, canary: spark-03}") == [["3"], ["1", "2", "4", "5"]]
     found = planned(FLEET + "rollout: {batch: 4, canary: [spark-05, spark-02]}\n")

@@ -1,23 +1,28 @@
-"""Compare the host with a generation that may be applied to it. Changes nothing."""
+"""Compare the host with a generation that may be applied to it. Changes nothing.
+
+A program of its own, which every apply sends to every host: it imports few modules, so that little is sent.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import stat
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
-from ..local import SECRETS, CommandResult, LocalHost
+from ..local import FILES, SECRETS, CommandResult, LocalHost
 from . import actions, effective, effects, history, store
 from . import lease as switch_lease
 
-FILES = "/var/lib/sparkiac/files"
 PROGRAMS = "/usr/local/lib/sparkiac/host"
 DOCKER_GROUP = "docker"
 HEALTHY = "healthy"
+ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 class Directory(NamedTuple):
@@ -181,3 +186,14 @@ def user(machine: LocalHost, name: str) -> list[str]:
     if done.code:
         return [f"the user {name} is missing"]
     return [] if DOCKER_GROUP in done.output.split() else [f"the user {name} is not in the group {DOCKER_GROUP}"]
+
+
+def main(argv: list[str]) -> int:
+    """Print the differences to the generation on standard input as JSON; the argument is the root directory."""
+    try:
+        found = look(LocalHost(Path(argv[0])), json.load(sys.stdin))
+    except ERRORS as error:
+        sys.stderr.write(f"switch look: {error}\n")
+        return 1
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0

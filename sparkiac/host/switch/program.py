@@ -1,6 +1,5 @@
 """Switch this host to another generation, and back if that fails. Needs only Python 3.10 or newer.
 
-switch look                     compare the host with what was generated (JSON on standard input); changes nothing
 switch stage                    write a generation beside the current one (JSON on standard input)
 switch start GENERATION|previous|current --run RUN [--turn NAME]
                                 switch in a unit of its own, which outlives the connection, and wait for its end
@@ -35,7 +34,7 @@ from ..local import LocalHost
 from ..network.nft import DoorsError
 from . import drain as switch_drain
 from . import drift as switch_drift
-from . import history, look, opening, record, start, starts, store, uninstall
+from . import history, opening, record, start, starts, store, uninstall
 from . import lease as switch_lease
 from .run import STEP_ERRORS
 
@@ -174,7 +173,6 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] = {
-    "look": lambda machine, _: look.look(machine, read()),
     "stage": lambda machine, _: {"changed": store.stage(machine, read())},
     "start": lambda machine, arguments: start.start(machine, arguments, sys.stdin.read()),
     "turn": lambda machine, arguments: start.turn(machine, arguments.turn),
