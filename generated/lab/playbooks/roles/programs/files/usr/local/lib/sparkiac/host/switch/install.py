@@ -54,6 +54,7 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
     """Make the host look like a generation; files of the other one may be installed now."""
     for unit in effects.leaving(new.plan, other.plan):
         machine.run("systemctl", "disable", "--now", unit_file(unit))
+        machine.run("timeout", "10", "docker", "network", "rm", f"{unit}_default")  # made by docker compose
     make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)
