@@ -79,6 +79,8 @@ MISSING: Final[dict[str, tuple[str, ...]]] = {
             "platforms.*.docker_free_gib",
             "defaults.load_memory.read_ahead",
             "deployments.*.load_memory.read_ahead",
+            "defaults.load_memory.sysctl",
+            "deployments.*.load_memory.sysctl",
             "hosts.*.platform",
             "hosts.*.driver",
             "hosts.*.address",
