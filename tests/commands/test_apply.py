@@ -122,7 +122,7 @@ def test_check_applies_nothing_and_says_as_data_what_would_change(root: Path, cl
     outcome = cli("apply", "lab.yaml", "--check", "--format", "json", "--", *LOCAL)
     assert (outcome.code, outcome.err) == (3, "")
     found: dict[str, Any] = json.loads(outcome.out)
-    assert (found["name"], found["output"], found["applied"]) == ("lab", "generated/lab", None)
+    assert (found["name"], found["output"], found["applied"], found["newer"]) == ("lab", "generated/lab", None, {})
     assert found["batches"] == [["spark-02"]]
     same, other = found["hosts"]
     assert (same["host"], same["differs"], same["now"]) == ("spark-01", False, "0123456789abcdef")
@@ -371,6 +371,9 @@ def test_exit_3_for_a_tree_that_is_older_than_what_runs(root: Path, cli: Cli) ->
         rf"spark-01 runs {newest[:12]} \([\d-]+, new \\x1b\[2J\), which is newer than the tree here", shown
     )
     assert advice == "Nothing was changed. To go back to the older tree, add --older."
+    found = json.loads(cli("apply", "lab.yaml", "--check", "--format", "json", "--", *LOCAL).out)
+    assert list(found["newer"]) == ["spark-01"]
+    assert shown == f"spark-01 runs {found['newer']['spark-01']}, which is newer than the tree here"
     assert cli("apply", "lab.yaml", "--yes", "--older", "--", *LOCAL).code == 0
     fleet.looks(root, "spark-01", RESTART | {"commit": "1" * 40})
     assert "newer" not in cli("apply", "lab.yaml", "--check", "--", *LOCAL).out

@@ -73,6 +73,13 @@ def root(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder and return what it prints."""
+    who = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    command = ["git", *who, *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def test_it_asks_and_shows_the_hosts_in_place(root: Path, tmp_path: Path) -> None:
     code, said = on_terminal(root, tmp_path, [("[y/N]", "y\n")], "apply", "lab.yaml", "--", *LOCAL)
     text = plain(said)
@@ -98,6 +105,30 @@ def test_no_is_an_answer(root: Path, tmp_path: Path) -> None:
     assert plain(said).endswith("Nothing was changed.\n")
     assert not (root / "applied").exists()
     assert list(root.rglob("ansible.log")) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "last"), [("yy", 0, "Applied to 1 host in"), ("n", 130, "Nothing was changed.")]
+)
+def test_an_older_tree_is_a_question_of_its_own(root: Path, tmp_path: Path, answers: str, code: int, last: str) -> None:
+    """Before the question of every apply; `no` ends both."""
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    for subject in ("old", "new"):
+        git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", subject)
+    newest = git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "reset", "--quiet", "--soft", "HEAD~1")
+    fleet.looks(root, "spark-01", RESTART | {"commit": newest})
+    fleet.answers(root, "spark-01", "services", f"touch $STUB/applied; {COMMITTED}")
+    dialog = [("[y/N]", f"{answer}\n") for answer in answers]
+    ended, said = on_terminal(root, tmp_path, dialog, "apply", "lab.yaml", "--", *LOCAL)
+    text = plain(said)
+    assert ended == code, text
+    told, asked = re.search(r"\n(spark-01 runs .*)\n(.*)\n", text).groups()  # type: ignore[union-attr]
+    assert re.fullmatch(rf"spark-01 runs {newest[:12]} \([\d-]+, new\), which is newer than the tree here", told)
+    assert asked == f"Go back to the older tree? [y/N]: {answers[0]}"
+    assert ("Apply to spark-01? [y/N]: y" in text) == (root / "applied").exists() == (code == 0)
+    assert text.splitlines()[-1].startswith(last)
 
 
 def test_a_verb_asks_after_its_list(root: Path, tmp_path: Path) -> None:

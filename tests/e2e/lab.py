@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
 ROOT = Path(__file__).parent.parent.parent
+LAB = Path(__file__).with_name("lab.yaml")
 STORE = "/home/spark/.cache/huggingface"
 KEY = "canary-4f1d2c-not-a-real-key"
 SSH_ARGS = "-o ControlMaster=auto -o ControlPersist=60s -o ServerAliveInterval=15"  # as the generated ansible.cfg
@@ -79,7 +80,7 @@ class Lab:
     def write(self) -> None:
         """Write inventory, lock and secrets, and push the images."""
         self.inventory.parent.mkdir()
-        text = moved(Path(__file__).with_name("lab.yaml").read_text())
+        text = moved(LAB.read_text())
         for here, there in REQUIRED[self.bed.suite].items():
             assert here in text
             text = text.replace(here, there)

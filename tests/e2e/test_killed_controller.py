@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.commands.inputs import Exit
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import ROOT, Lab, Recap
 
@@ -233,3 +234,17 @@ def test_the_next_sparkiac_apply_converges_at_once_after_a_cut_cable(lab: Lab, l
 @pytest.mark.parametrize("seed", range(MOMENTS))
 def test_kills_at_many_random_moments(lab: Lab, seed: int) -> None:
     check_once(lab, f"random {seed}", at_random(lab, seed))
+
+
+@pytest.mark.parametrize("phase", ["download", "switch"])
+def test_after_ctrl_c_the_same_command_applies_the_rest(lab: Lab, phase: str) -> None:
+    """As the printed text says: nobody is locked out, and a switch that goes on is waited for."""
+    change(lab)
+    with lab.sparkiac_applying("--yes") as process:
+        assert process.stdout
+        assert any(found[2] == phase for line in process.stdout if (found := PHASE.match(line)))
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=600)
+    assert process.returncode == Exit.INTERRUPTED, output
+    assert "The same command shows the state of each host and applies the rest." in output
+    check_converged(lab, lab.sparkiac_apply("--yes"))

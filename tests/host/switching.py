@@ -77,6 +77,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.said: dict[str, dict[str, str]] = {}
         """Properties that systemd reports instead of the real ones."""
         self.launched: list[str] = []
+        self.dropped: list[str] = []
+        """Networks that Docker was told to remove."""
         self.table = ""
         """The table of nftables."""
         self.queued: list[str] = []
@@ -102,9 +104,9 @@ class Host(LocalHost):  # type: ignore[misc]
             return self.nft(argv)
         if verb in {"sshd", "systemd-notify", "systemd-cat"}:
             return Result(1, "", "")
-        if verb == "systemd-run":
-            assert "--collect" in argv
-            self.launched.append(words[-1])
+        if verb in {"systemd-run", "timeout"}:
+            assert verb == "timeout" or "--collect" in argv
+            (self.dropped if verb == "timeout" else self.launched).append(words[-1])
             return Result(0, "", "")
         assert verb == "python3", argv
         return self.probe(argv[-1])
@@ -151,7 +153,7 @@ class Host(LocalHost):  # type: ignore[misc]
             "LoadState": "loaded" if name in self.units else "not-found",
             "ActiveState": unit.active,
             "SubState": "auto-restart" if unit.active == "activating" else "running",
-            "UnitFileState": "enabled" if unit.enabled else "disabled",
+            "UnitFileState": ("enabled" if unit.enabled else "disabled") if name in self.units else "",
             "InvocationID": unit.invocation,
             "DropInPaths": "",
             "NeedDaemonReload": "no",

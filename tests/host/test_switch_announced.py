@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from sparkiac.host import state
+from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.stage import prune
 from sparkiac.host.switch import drain, effects, look, store
-from tests.host.switching import Host, Made, generation, switch
+from tests import changes
+from tests.announcement import Deed, Line, Meaning
+from tests.e2e.lab import LAB, moved
+from tests.host.switching import Host, Made, Unit, generation, switch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+ORIGINAL: Final = "60"
+"""Kernel settings of a host before sparkiac."""
+PROGRAMS: Final = ("sparkiac-recover", "sparkiac-doors", "sparkiac-answer")
+"""Units that come and go with the programs."""
 PORTS: Final = {"a": "10.0.0.1:8001", "b": "10.0.0.1:8002", "c": "10.0.0.1:8002"}
 MODEL: Final = {"model": "x/y", "commit": "c0", "layout": "hub", "manifest": ""}
 NEEDS: Final = {"stores": [{"path": "/models", "models": [MODEL]}], "caches": ["/var/cache/sparkiac/b/1"]}
@@ -46,8 +58,8 @@ CHANGES: Final[dict[str, tuple[Made, Made]]] = {
 }
 
 
-def announced(host: Host, made: Made) -> list[dict[str, str]]:
-    """Return what the look says, as one list of actions with their subjects and reasons."""
+def announced(host: Host, made: Made) -> tuple[list[Line], Meaning]:
+    """Return what the look says, as one list, and what that means on this host."""
     data: dict[str, Any] = {
         "generation": made.name,
         "files": [{key: each[key] for key in ("path", "mode", "sha256")} for each in made.staged["files"]],
@@ -62,123 +74,136 @@ def announced(host: Host, made: Made) -> list[dict[str, str]]:
         "controller": {"owner": "ann", "running": [], "take_over": False},
     }
     found = look.look(host, data)
-    units = [{**each, "subject": each["unit"]} for each in found["units"]]
-    said = [*units, *found["effects"]]
-    assert found["lines"] == [f"{each['action']} {each['subject']}: {each['because']}" for each in said]
-    return said
+    said = [Line(each["action"], each["unit"], each["because"]) for each in found["units"]]
+    said += [Line(each["action"], each["subject"], each["because"]) for each in found["effects"]]
+    assert found["lines"] == [f"{action} {subject}: {because}" for action, subject, because in said]
+    reads = {unit["name"]: unit["files"] for unit in made.plan["units"]}
+    return said, Meaning(found["files"], reads, dict.fromkeys(kernel(host), ORIGINAL))
+
+
+def kernel(host: Host) -> dict[str, str]:
+    """Return the kernel settings."""
+    root = host.root / "proc/sys"
+    paths = [path for path in root.rglob("*") if path.is_file()]
+    return {str(path.relative_to(root)).replace("/", "."): path.read_text().strip() for path in paths}
 
 
 def files(host: Host) -> dict[str, bytes]:
     """Return the installed files."""
-    roots = [host.root / each for each in ("etc", "usr")]
-    return {str(path.relative_to(host.root)): path.read_bytes() for at in roots for path in at.rglob("*.*")} | {
-        str(path.relative_to(host.root)): path.read_bytes() for at in roots for path in at.rglob("x")
-    }
-
-
-def ports(host: Host) -> dict[str, str]:
-    """Return the ports of the installed plan, with their units."""
-    units = store.load(host, state.read(host).committed).plan["units"]
-    return {each["listen"]: each["name"] for each in units if each["listen"]}
+    paths = [path for top in ("etc", "usr") for path in (host.root / top).rglob("*") if path.is_file()]
+    return {f"/{path.relative_to(host.root)}": path.read_bytes() for path in paths}
 
 
 class Facts:
-    """What can be seen of a host: its files, ports and kernel settings, and what systemd was told."""
+    """What can be seen of a host: its files, units, ports and kernel settings."""
 
     def __init__(self, host: Host) -> None:
         """Look at a host."""
-        self.files, self.ports = files(host), ports(host)
-        self.swappiness = host.path("/proc/sys/vm/swappiness").read_text().strip()
-        self.enabled = {name for name, unit in host.units.items() if unit.enabled}
+        self.files, self.kernel = files(host), kernel(host)
+        self.units = {name: replace(unit) for name, unit in host.units.items() if not name.startswith(PROGRAMS)}
+        planned = store.load(host, state.read(host).committed).plan["units"]
+        self.planned = {each["name"] for each in planned}
+        self.ports = {each["listen"]: each["name"] for each in planned if each["listen"]}
 
 
-def happened(host: Host, before: Facts, log: list[str]) -> set[tuple[str, str]]:
-    """Return what a switch did, as pairs of a verb and its object."""
-    after, found = Facts(host), set[tuple[str, str]]()
-    for verb, _, name in (line.partition(" ") for line in log):
-        if verb == "restart":
-            found.add(("started", name))
-        if verb == "disable":
-            found.add(("stopped", name))
-    found |= {("enabled", name) for name in after.enabled - before.enabled}
-    found |= {("written", path) for path, text in after.files.items() if before.files.get(path) != text}
-    found |= {("deleted", path) for path in before.files.keys() - after.files.keys()}
-    for listen in before.ports.keys() | after.ports.keys():
-        was, now = before.ports.get(listen), after.ports.get(listen)
-        found |= {("port", f"{listen} {was} {now}")} if was != now else set()
-    if before.swappiness != after.swappiness:
-        found.add(("kernel", "vm.swappiness"))
-    return found
+def happened(before: Facts, after: Facts) -> Iterator[Deed]:
+    """Return what a switch did."""
+    for name, now in after.units.items():
+        was = before.units.get(name, Unit())
+        if name in before.planned - after.planned and now.active != "active":
+            yield "remove", name
+        elif was.active == "active" != now.active:
+            yield "stop", name
+        elif now.active == "active" != was.active:
+            yield "start", name
+        elif now.invocation != was.invocation:
+            yield "restart", name
+        if now.enabled and not was.enabled:
+            yield "enable", name
+    for path in differing(before.files, after.files):
+        yield "write" if path in after.files else "delete", path
+    for listen in differing(before.ports, after.ports):
+        yield "port", listen, before.ports.get(listen, ""), after.ports.get(listen, "")
+    yield from (("kernel", key, after.kernel[key]) for key in differing(before.kernel, after.kernel))
 
 
-def meant(said: list[dict[str, str]], made: Made, former: Made) -> set[tuple[str, str]]:
-    """Return what the announcement says will happen, in the same pairs; a start also writes the files of its unit."""
-    reads = {unit["name"]: unit["files"] for unit in made.plan["units"]}
-    texts = [{each["path"]: each["text"] for each in side.staged["files"]} for side in (former, made)]
-    differing = {path for path, text in texts[1].items() if texts[0].get(path) != text}
-    programs = {path for path in texts[0].keys() ^ texts[1].keys() if path.startswith(effects.PROGRAMS)}
-    found = set[tuple[str, str]]()
-    for each in said:
-        action, subject, because = each["action"], each["subject"], each["because"]
-        listed = [path.removeprefix("/") for path in because.removeprefix("changed: ").split(", ")]
-        listed = [path for word in listed for path in (programs if word == "its programs" else [word])]
-        if action in {"start", "restart"}:
-            found |= {("started", subject), *(("written", path) for path in differing.intersection(reads[subject]))}
-            found |= {("enabled", subject)} if action == "start" else set()
-        elif action in {"stop", "remove"}:
-            found.add(("stopped", subject))
-        elif action in {"write", "delete", "reload"}:
-            found |= {("deleted" if action == "delete" else "written", path) for path in listed}
-        elif action in {"open", "close", "move"}:
-            was, _, now = because.removeprefix("port of ").partition(", to ")
-            units = {"open": (None, was), "close": (was, None), "move": (was, now)}[action]
-            found.add(("port", f"{subject} {units[0]} {units[1]}"))
-        else:
-            assert action in {"set", "reset"}, each
-            found.add(("kernel", subject))
-    return found
+def differing(one: Mapping[str, object], two: Mapping[str, object]) -> set[str]:
+    """Return the keys whose values differ."""
+    return {key for key in one.keys() | two.keys() if one.get(key) != two.get(key)}
+
+
+def check(host: Host, made: Made) -> None:
+    """Announce a switch and do it: without any one line of the announcement, it is not what happens."""
+    before, (said, meaning) = Facts(host), announced(host, made)
+    told = {each for each in said if each.action != "keep"}
+    assert switch(host, made, f"to-{made.name}")["outcome"] == "committed"
+    done = set(happened(before, Facts(host)))
+    assert meaning.of(told) == done
+    assert [line for line in told if meaning.of(told - {line}) == done] == []
+    assert announced(host, made)[0] == []
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """Return a host on which nothing runs, without Docker, and whose servers nobody asks."""
+    monkeypatch.setattr(look, "faults", lambda *_: [])
+    monkeypatch.setattr(prune, "inspect", lambda _: None)
+    return Host(tmp_path)
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_announced_happens_and_nothing_else(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any one line of the announcement, it is not what happens."""
-    monkeypatch.setattr(look, "faults", lambda *_: [])
-    host, (former, made) = Host(tmp_path), CHANGES[name]
+def test_what_is_announced_happens_and_nothing_else(host: Host, name: str) -> None:
+    former, made = CHANGES[name]
     assert switch(host, former, "former")["outcome"] == "committed"
-    before, said = Facts(host), announced(host, made)
-    told = [each for each in said if each["action"] != "keep"]
-    host.log.clear()
-    assert switch(host, made, "new")["outcome"] == "committed"
-    done = happened(host, before, host.log)
-    assert meant(told, made, former) == done
-    for line in told:
-        assert meant([each for each in told if each != line], made, former) != done, line
-    assert announced(host, made) == []
+    check(host, made)
 
 
-def test_the_data_of_a_removed_unit_stays_and_is_named(tmp_path: Path) -> None:
-    host, (former, made) = Host(tmp_path), CHANGES["remove"]
+@pytest.mark.parametrize("name", ["spark-01", "spark-02"])
+def test_the_same_for_changes_of_an_inventory(host: Host, name: str) -> None:
+    """tests/e2e/test_announced.py does the same on booted hosts."""
+    trees = [changes.rendered(each.data) for each in changes.changes(moved(LAB.read_text()))]
+    every = [placed(tree, name) for tree in trees if tree and any(path.startswith(f"hosts/{name}/") for path in tree)]
+    for key in {each["key"] for made in every for each in made.plan["sysctls"]}:
+        host.write(f"proc/sys/{key.replace('.', '/')}", ORIGINAL)
+    for made in every:
+        check(host, made)
+
+
+def placed(tree: dict[str, bytes], name: str) -> Made:
+    """Return the generation of a host in a generated tree."""
+    root = f"hosts/{name}/"
+    texts = {path.removeprefix(root): content.decode() for path, content in tree.items() if path.startswith(root)}
+    files = [
+        {"path": path, "mode": "0644", "sha256": sha256(text.encode()).hexdigest(), "text": text}
+        for path, text in sorted(texts.items())
+    ]
+    generation = generation_id([PlacedFile(each["path"], each["mode"], each["sha256"]) for each in files])
+    return Made(generation, {"generation": generation, "files": files})
+
+
+def test_the_data_of_a_removed_unit_stays_and_is_named(host: Host) -> None:
+    former, made = CHANGES["remove"]
     switch(host, former, "former")
     for path in ("var/lib/sparkiac/b", "var/lib/sparkiac/a"):
-        (tmp_path / path).mkdir()
-    said = announced(host, made)
-    assert [(each["subject"], each["because"]) for each in said if each["action"] == "keep"] == [
+        (host.root / path).mkdir()
+    assert [each[1:] for each in announced(host, made)[0] if each.action == "keep"] == [
         ("/var/lib/sparkiac/b", "data, which no playbook removes"),
         ("model x/y@c0 in /models", effects.PRUNED),
         ("/var/cache/sparkiac/b/1", effects.PRUNED),
     ]
     switch(host, made, "new")
-    assert (tmp_path / "var/lib/sparkiac/b").is_dir()
+    assert (host.root / "var/lib/sparkiac/b").is_dir()
 
 
-def test_a_renamed_unit_stops_before_the_new_one_starts(tmp_path: Path) -> None:
-    host, (former, made) = Host(tmp_path), CHANGES["rename"]
+def test_a_renamed_unit_stops_before_the_new_one_starts(host: Host) -> None:
+    former, made = CHANGES["rename"]
     switch(host, former, "former")
-    units = [(each["action"], each["subject"]) for each in announced(host, made) if "unit" in each]
+    units = [(action, subject) for action, subject, _ in announced(host, made)[0] if subject.startswith("sparkiac-")]
     assert units == [("remove", "sparkiac-b"), ("start", "sparkiac-c")]
     host.log.clear()
     switch(host, made, "new")
     assert host.log.index("disable sparkiac-b") < host.log.index("restart sparkiac-c")
+    assert host.dropped == ["sparkiac-b_default"]
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "c")], ids=["removed", "renamed"])
@@ -193,11 +218,8 @@ def test_a_unit_that_goes_is_drained_before_it_stops(
     former = generation({"a": "one", "b": "two"}, listen=PORTS, drain_s=30)
     made = generation(dict.fromkeys(names, "one"), listen=PORTS, drain_s=30)
     switch(host, former, "former")
-    [said] = [each for each in announced(host, made) if each["action"] == "remove"]
-    assert (said["subject"], said["because"]) == (
-        "sparkiac-b",
-        "no longer on this host; drained first, for at most 30 s",
-    )
+    [said] = [each for each in announced(host, made)[0] if each.action == "remove"]
+    assert said[1:] == ("sparkiac-b", "no longer on this host; drained first, for at most 30 s")
     host.log.clear()
     switch(host, made, "new")
     assert host.log.index("drain sparkiac-b 30") < host.log.index("disable sparkiac-b")

@@ -213,6 +213,29 @@ def test_directories_and_extra_files(host: Host) -> None:
     assert host.look()["missing"] == ["/var/cache/sparkiac/a is not a directory", extra]
 
 
+@pytest.mark.parametrize(
+    ("layout", "places"),
+    [
+        ("hub", ["hub/models--x--y/snapshots/c0"]),
+        ("directory", [".sparkiac/x/y/c0", "x/y"]),  # the second one is a directory of the user
+    ],
+)
+def test_a_model_that_would_be_downloaded(host: Host, layout: str, places: list[str]) -> None:
+    model = {"model": "x/y", "commit": "c0", "layout": layout, "manifest": "models/x--y.json"}
+    host.data["plan"]["needs"]["stores"] = [{"path": "/models", "models": [model]}]
+    wanted = {"differs": True, "missing": ["the model x/y@c0 is missing in /models"]}
+    assert host.look() == wanted
+    for place in (host.stub / "root/models" / each for each in places):
+        place.mkdir(parents=True)
+        assert host.look() == {}
+        place.rmdir()
+    other = host.stub / "root/models/.sparkiac/x/y/c1"
+    other.mkdir(parents=True)
+    (host.stub / "root/models/x").mkdir(exist_ok=True)
+    (host.stub / "root/models/x/y").symlink_to("../.sparkiac/x/y/c1")
+    assert host.look() == wanted
+
+
 def test_docker_that_does_not_work_is_said_once(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     (host.stub / "down").touch()
     said = "Cannot connect to the Docker daemon"

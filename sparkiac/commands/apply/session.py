@@ -38,7 +38,7 @@ _HELD: Final = "Nothing was changed. Apply again when the other apply has ended.
 _INTERRUPTED: Final = """
 Interrupted. A host that was switching ends on the new or the former generation by itself.
 The same command shows the state of each host and applies the rest."""
-_NEWER: Final = "{} runs {:.12} ({}), which is newer than the tree here"
+_NEWER: Final = "{} runs {}, which is newer than the tree here"
 _ASK_OLDER: Final = "Go back to the older tree?"
 _REFUSED_OLDER: Final = "Nothing was changed. To go back to the older tree, add --older."
 _GENERATIONS: Final = "playbooks/generations.yml"
@@ -177,7 +177,8 @@ class ApplySession:
         look = look_at(self._fleet, self._options, self._log)
         if isinstance(look, Applied):
             return self._report(look)
-        self._data |= words.data(look)
+        newer = self._newer(look)
+        self._data |= words.data(look) | {"newer": newer}
         if self._text:
             terminal.show(words.page(look, terminal.width()))
         if code := self._prevented(look):
@@ -185,7 +186,8 @@ class ApplySession:
         if not look.work:
             self._echo((_FAULTY if look.faulty else _NOTHING).format(path=self._fleet.path))
             return Exit.FINDINGS if look.faulty else Exit.OK
-        newer = self._newer(look)
+        for host, commit in newer.items():
+            self._echo(_NEWER.format(host, commit))
         if only_check:  # whether a former host is clean already is unknown
             return Exit.STALE if look.changing else Exit.OK
         hosts = [*(host for batch in look.batches for host in batch), *look.retired]
@@ -197,13 +199,10 @@ class ApplySession:
             self._confirm(question)
         return self._change(hosts, _SITE, "Applied to {}")
 
-    def _newer(self, look: FleetLook) -> bool:
-        """Name the hosts that run a commit that contains the one of the generated directory."""
-        found = [(host, git.newer(self._fleet.path, host.commit)) for host in look.changing if host.commit]
-        newer = [(host, about) for host, about in found if about]
-        for host, about in newer:
-            self._echo(_NEWER.format(host.host, host.commit, escaped_line(about)))
-        return bool(newer)
+    def _newer(self, look: FleetLook) -> dict[str, str]:
+        """Return host → the commit that it runs, of those that contain the commit of the generated directory."""
+        found = ((host, git.newer(self._fleet.path, host.commit)) for host in look.changing if host.commit)
+        return {host.host: f"{host.commit:.12} ({escaped_line(about)})" for host, about in found if about}
 
     def _confirm(self, question: str) -> None:
         if not click.confirm(question, err=True):

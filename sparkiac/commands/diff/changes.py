@@ -245,7 +245,7 @@ def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
     for name, unit in new.units.items():
         former = old.units.get(name)
         if former is None:
-            yield {"unit": name, "action": "start", "because": f"new on this host{_in_turns(unit)}"}
+            yield {"unit": name, "action": "start", "because": f"{effects.NEW}{_in_turns(unit)}"}
         elif not name.endswith(".timer") and (changed := _different(old.inputs(former), new.inputs(unit))):
             because = f"changed: /{', /'.join(changed)}{_in_turns(unit)}"
             yield {"unit": name, "action": "restart", "because": because}

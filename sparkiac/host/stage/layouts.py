@@ -55,6 +55,10 @@ class HubLayout:
         """Return the blob that a link in a snapshot points to, or the file itself if it is not a link."""
         return self.root / "blobs" / seen.readlink().name if seen.is_symlink() else seen
 
+    def is_there(self) -> bool:
+        """Return whether this commit has been published. No file is read."""
+        return self.snapshot.is_dir()
+
     def is_published(self, found: StoreScan) -> bool:
         """Return whether the snapshot has exactly these files and refs/main contains this commit."""
         return not found.wrong and self._has(found) and self._main() == self.model.commit
@@ -111,6 +115,10 @@ class DirectoryLayout:
             yield self.seen / file.path
         with contextlib.suppress(OSError):
             yield from sorted(each / file.path for each in self.base.iterdir() if GIT_HASH.fullmatch(each.name))
+
+    def is_there(self) -> bool:
+        """Return whether this commit has been published, or the user has a directory. No file is read."""
+        return self.whole.is_dir() or (self.seen.is_dir() and not self._is_ours())
 
     def is_published(self, found: StoreScan) -> bool:
         """Return whether the name points to these files: by sparkiac's link, or as a directory of the user."""

@@ -76,7 +76,8 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
     """Return action and reason for a unit, or empty texts. A running unit without a record is restarted."""
     active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
     if active in ("inactive", "failed") or retrying:
-        return "start", "failed" if retrying or active == "failed" else "not running"
+        idle = "not running" if state["UnitFileState"] else effects.NEW
+        return "start", "failed" if retrying or active == "failed" else idle
     if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
         return "", ""
     started = record.recorded(machine, unit["name"], state)

@@ -14,6 +14,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
+NEW = "new on this host"
 PRUNED = "until sparkiac prune removes it"
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import FILES, SECRETS, CommandResult, LocalHost
+from ..stage.layouts import layout_of
+from ..stage.store import StagedModel
 from . import actions, effective, effects, history, store
 from . import lease as switch_lease
 
@@ -135,13 +138,14 @@ def salted(machine: LocalHost, salt: str, name: str) -> str:
 
 
 def missing(machine: LocalHost, data: dict[str, Any]) -> list[str]:
-    """Return one sentence for each image, network, directory, extra file and user that is missing or wrong."""
+    """Return one sentence for each image, network, directory, file, model and user that is missing or wrong."""
     files = [f"{FILES}/{path}" for path in data["extra_files"]]
     return [
         *inspected(machine, "image", data["images"]),
         *inspected(machine, "network", data["networks"]),
         *(text for each in data["directories"] if (text := directory(machine, **each))),
         *(f"the extra file {path} is missing" for path in files if not machine.path(path).is_file()),
+        *weights(machine, data["plan"]["needs"]["stores"]),
         *user(machine, data["user"]),
     ]
 
@@ -176,6 +180,15 @@ def directory(machine: LocalHost, path: str, mode: str) -> str:
         return f"the directory {path} has the mode {stat.S_IMODE(found.st_mode):04o} instead of {mode}"
     owned = found.st_uid == machine.path("/").stat().st_uid
     return "" if owned else f"the directory {path} does not belong to root"
+
+
+def weights(machine: LocalHost, stores: list[dict[str, Any]]) -> Iterator[str]:
+    """Return one sentence for each model that its store does not have; the files of the others are not read."""
+    for path, each in ((found["path"], each) for found in stores for each in found["models"]):
+        place = machine.path(path)
+        model = StagedModel(place, each["model"], each["commit"], each["layout"], gated=False, files=())
+        if not layout_of(model).is_there():
+            yield f"the model {model.id} is missing in {path}"
 
 
 def user(machine: LocalHost, name: str) -> list[str]:
