@@ -77,7 +77,7 @@ def test_the_comparison_gets_the_modules_that_it_imports_and_no_others(tmp_path:
         [sys.executable, "-c", program], cwd=ROOT / "sparkiac", check=True, capture_output=True, text=True
     )
     files = {f"{each.replace('.', '/')}.py" for each in ast.literal_eval(done.stdout)}
-    packages = {"host.py": "host/__init__.py", "host/switch.py": "host/switch/__init__.py"}
+    packages = {f"{each}.py": f"{each}/__init__.py" for each in ("host", "host/stage", "host/switch")}
     assert set(modules) == {packages.get(each, each) for each in files}
     assert (name, arguments) == ("host.switch.look", ["/"])
 
