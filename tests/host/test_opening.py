@@ -9,7 +9,6 @@ import pytest
 
 from sparkiac.host import local
 from sparkiac.host.network import doors
-from sparkiac.host.probe.watch import WRONG_TWICE
 from sparkiac.host.switch import opening, record, report, restart, store
 from tests.host import switching
 from tests.host.switching import PROGRAM, Host, Result, unit
@@ -90,6 +89,13 @@ def test_nothing_listens_for_other_hosts_if_its_port_cannot_be_closed(
     PROGRAM.opened(own, "sparkiac-a")
 
 
+def test_a_record_that_cannot_be_written_starts_no_server(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    host.write("/run/sparkiac", "no directory")
+    with pytest.raises(doors.DoorsError, match="port 8001 cannot be closed"):
+        PROGRAM.started(host, "sparkiac-a")
+
+
 def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
     host = Planned(tmp_path)
     PROGRAM.started(host, "sparkiac-a")
@@ -101,7 +107,7 @@ def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
         PROGRAM.hold_open(host, "sparkiac-c", 1)
 
 
-ALERT = f"sparkiac-alert: wrong{WRONG_TWICE}"
+ALERT = f"sparkiac-alert: wrong{local.WRONG_TWICE}"
 
 
 def test_the_port_of_a_ready_server_is_closed_while_its_answers_are_wrong(tmp_path: Path) -> None:
