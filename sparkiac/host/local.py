@@ -22,12 +22,6 @@ SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://
 WIDTH = 200
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
-PASSED = "SPARKIAC_PASSED"
-"""Variable in a container whose version has passed its gate on this host before."""
-ALERT = "sparkiac-alert:"
-"""Marks a wrong answer in the log and in the status of the unit."""
-WRONG_TWICE = ", 2 times in a row"
-"""Ends the alert of a ready server whose port is closed."""
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
     "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic", "StatusText",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkiac.host import local
+from sparkiac.host import generation
 from sparkiac.host.network import doors
 from sparkiac.host.switch import opening, record, report, restart, store
 from tests.host import switching
@@ -107,7 +107,7 @@ def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
         PROGRAM.hold_open(host, "sparkiac-c", 1)
 
 
-ALERT = f"sparkiac-alert: wrong{local.WRONG_TWICE}"
+ALERT = f"sparkiac-alert: wrong{generation.WRONG_TWICE}"
 
 
 def test_the_port_of_a_ready_server_is_closed_while_its_answers_are_wrong(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_version_that_has_passed_once_is_known_on_this_host(beginning: Starts)
     host.reboot()
     assert beginning.begin()
     added = json.loads(beginning.file.read_text())["services"]["server"]["environment"]
-    assert (added, beginning.file.stat().st_mode & 0o777) == ({local.PASSED: "1"}, 0o644)
+    assert (added, beginning.file.stat().st_mode & 0o777) == ({generation.PASSED: "1"}, 0o644)
     host.write("/etc/sparkiac/a/compose.yaml", "a 2")
     assert not beginning.begin(), "another version"
     beginning.end()

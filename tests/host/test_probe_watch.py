@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.host import local
+from sparkiac.host import generation
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import watch as probe_watch
 from sparkiac.host.switch import effective
@@ -253,7 +253,7 @@ def test_one_odd_answer_of_a_ready_server_closes_nothing(service: Service, watch
 @pytest.fixture
 def passed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Say that the version has passed its gate on this host before."""
-    monkeypatch.setenv(local.PASSED, "1")
+    monkeypatch.setenv(generation.PASSED, "1")
 
 
 @pytest.mark.usefixtures("passed")

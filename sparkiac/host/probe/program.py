@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import ContractError, validated
-from ..generation import Promise
-from ..local import ALERT
+from ..generation import ALERT, Promise
 from . import steps as probe_steps
 from . import watch as probe_watch
 from .http import NotServingError, Server, WrongError

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..local import ALERT, PASSED, WRONG_TWICE
+from ..generation import ALERT, PASSED, WRONG_TWICE
 from . import metrics
 from .http import NotServingError, TimeoutOfAnswerError, WrongError
 from .session import ANSWER_TIMEOUT_S, Session

@@ -21,8 +21,8 @@ from typing import Any
 from .. import durable, local
 from .. import state as switch_state
 from ..contract import validated
-from ..generation import HostMetrics
-from ..local import ALERT, LocalHost
+from ..generation import ALERT, HostMetrics
+from ..local import LocalHost
 from ..switch import actions, drift, starts, store
 from ..switch import lease as switch_lease
 

@@ -13,7 +13,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from .. import local
-from ..local import ALERT, PASSED, WRONG_TWICE, LocalHost, say
+from ..generation import ALERT, PASSED, WRONG_TWICE
+from ..local import LocalHost, say
 from ..network import doors
 from ..network.doors import Doors, DoorsError
 from . import store
