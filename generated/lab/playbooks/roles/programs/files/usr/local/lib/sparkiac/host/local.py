@@ -22,8 +22,6 @@ SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://
 WIDTH = 200
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
-PASSED = "SPARKIAC_PASSED"
-"""Variable in a container whose version has passed its gate on this host before."""
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
     "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic", "StatusText",

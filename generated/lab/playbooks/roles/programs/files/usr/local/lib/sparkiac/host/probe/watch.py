@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..local import PASSED
+from ..generation import ALERT, PASSED, WRONG_TWICE
 from . import metrics
 from .http import NotServingError, TimeoutOfAnswerError, WrongError
 from .session import ANSWER_TIMEOUT_S, Session
@@ -30,8 +30,6 @@ SERVER = 1
 SERVER_LOG = Path("/proc/1/fd/2")
 TRIES = 3
 """Wrong answers in a row that prove at the first start of a version that it is wrong."""
-WRONG_TWICE = ", 2 times in a row"
-"""Ends the alert of a ready server whose port is closed."""
 PERIOD_S = 300
 """Time between two answers of an idle server."""
 RETRY_S = 60
@@ -42,8 +40,6 @@ HANG_S = 60
 """An engine hangs if requests run or wait and no counter moves for so long."""
 RESTART_S = 3600
 """A wrong answer restarts a server that has been ready for so long."""
-ALERT = "sparkiac-alert:"
-"""Marks a wrong answer in the log and in the status of the unit."""
 TIMES: dict[str, Any] = {"ready": None, "answered": None, "asked": None, "moved": None}
 STATE = {**TIMES, "wrong": None, "hung": False, "counters": None, "connections": {}, "seen": {}}
 

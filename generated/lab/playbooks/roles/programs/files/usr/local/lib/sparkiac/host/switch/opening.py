@@ -13,10 +13,10 @@ from ipaddress import ip_address
 from typing import Any
 
 from .. import local
-from ..local import PASSED, LocalHost, say
+from ..generation import ALERT, PASSED, WRONG_TWICE
+from ..local import LocalHost, say
 from ..network import doors
 from ..network.doors import Doors, DoorsError
-from ..probe.watch import ALERT, WRONG_TWICE
 from . import store
 
 CHECK_S = 5
@@ -32,7 +32,7 @@ def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
     for listen in listens(plan, name):
         try:
             doors.close(machine, name, listen)
-        except DoorsError as error:
+        except (DoorsError, OSError) as error:
             address, port = doors.split(listen)
             fault = f"port {port} cannot be closed until the server has passed: {error}"
             if not plan["nft_optional"] and not ip_address(address).is_loopback:
