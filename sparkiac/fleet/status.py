@@ -210,7 +210,7 @@ def _reason(unit: UnitStatus, facts: Unit) -> str:
     if facts.closed and unit.state == _STARTING:
         return f"{_health(facts)}; not ready: port closed"
     if unit.state == "unhealthy":
-        return f": {facts.fault or _health_output(facts)}"
+        return f": {facts.fault or _health_output(facts)}{'; port closed' if facts.closed else ''}"
     if unit.state == _GAVE_UP:
         return f": {facts.gave_up}"
     restart = facts.restart

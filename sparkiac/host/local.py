@@ -25,7 +25,7 @@ SECRETS = "/etc/sparkiac/secrets"
 FILES = "/var/lib/sparkiac/files"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
-    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
+    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic", "StatusText",
 )  # fmt: skip
 
 

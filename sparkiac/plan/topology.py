@@ -80,8 +80,10 @@ def _to_other_host(host: str, target: ListenAddress, hosts: Mapping[str, Resolve
 
 
 def locally(address: str) -> str:
-    """Return where a program on the same host reaches a port that listens on `address`."""
-    return LOOPBACK if address == EVERY else address
+    """Return where a program on the same host reaches a port that listens on `address`, as a URL has it."""
+    if address == EVERY:
+        return LOOPBACK
+    return f"[{address}]" if ":" in address else address
 
 
 def _at(host: str, port: int) -> Route:

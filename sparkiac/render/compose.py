@@ -16,6 +16,8 @@ RETRIES: Final = 4
 """Health checks in a row that must fail before a container counts as unhealthy."""
 START_INTERVAL_S: Final = 5
 """Time between two health checks of a container that is not ready yet."""
+_ROOT: Final = "0:0"
+"""User of a node of a group. Its health check runs as that user, and nftables lets only root reach a closed port."""
 _GRACE_MARGIN_S: Final = 30
 """The container must stop this long before systemd's stop timeout, which would leave it running."""
 
@@ -55,10 +57,15 @@ def _service(container: Container) -> dict[str, Any]:
         if container.checks.health
         else None,
         "stop_grace_period": f"{grace_s(container.timeouts.stop_s)}s",
-        **confinement.compose(confinement.LIMITS, container.confinement),
+        **confinement.compose(confinement.LIMITS, _confined(container)),
         "logging": {"driver": "json-file", "options": {"max-size": "50m", "max-file": "5"}},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}
+
+
+def _confined(container: Container) -> confinement.Confinement:
+    grouped = container.network.host and container.kind == "deployment"
+    return container.confinement._replace(user=_ROOT) if grouped else container.confinement
 
 
 def _env_file(container: Container) -> list[dict[str, Any]]:

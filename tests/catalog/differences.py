@@ -189,6 +189,10 @@ GROUP: Final = (
         new=frozenset(flags(host=LEADER, port=8000)),
     ),
     Standing(
+        "a node of a group runs as root without capabilities, whatever the user of its image is",
+        new=named("container", "user"),
+    ),
+    Standing(
         "a step may take 15 minutes, because the first one of a large model compiles",
         new=pairs("env", VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS="900"),
     ),

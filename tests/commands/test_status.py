@@ -127,6 +127,10 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
             {"health": "healthy sparkiac-alert: wrong answer: '12' instead of 371"},
             "unhealthy: wrong answer: '12' instead of 371",
         ),
+        (
+            {"health": "healthy sparkiac-alert: null answer, 2 times in a row", "closed": True},
+            "unhealthy: null answer, 2 times in a row; port closed",
+        ),
         ({"asked": False, "health": "unhealthy x", "group": True}, "unhealthy: x"),
     ],
 )

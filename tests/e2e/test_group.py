@@ -5,6 +5,7 @@ While a fault is injected, the processes of the ranks are watched: no two of the
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shlex
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.e2e.bed.shell import BedError, wait_for
+from tests.e2e.faults import IMAGE, pin
 from tests.e2e.pair import (
     HOSTS,
     LENGTH,
@@ -104,6 +106,18 @@ def test_a_part_of_the_group_is_refused(pair: Pair) -> None:
     assert recap.code != 0
     assert "leaves out spark-02" in " ".join(recap.output.split())
     assert recap.changed == {"spark-01": 0}, recap.output
+
+
+@pytest.mark.deep
+def test_the_health_checks_of_an_image_whose_user_is_not_root_reach_the_closed_port(pair: Pair) -> None:
+    digest = pair.bed.push("nvidia/vllm", user="nobody")
+    assert digest != json.loads(pair.inventory.with_name("lab.lock.yaml").read_text())["images"][IMAGE]["digest"]
+    pin(pair, "images", IMAGE, digest=digest)
+    recap = pair.apply()
+    assert recap.code == 0, recap.output
+    _, told = pair.get("spark-01", "/standin")
+    assert told["uid"] == 0
+    assert pair.served("spark-01") == [MODEL]
 
 
 @pytest.mark.deep

@@ -161,6 +161,7 @@ class Host(LocalHost):  # type: ignore[misc]
             "NRestarts": "0",
             "ActiveEnterTimestampMonotonic": "0",
             "ActiveExitTimestampMonotonic": "0",
+            "StatusText": "",
         }
         return {key: value for key, value in {**known, **self.said.get(name, {})}.items() if key in wanted}
 

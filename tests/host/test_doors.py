@@ -160,7 +160,7 @@ def test_a_table_that_somebody_else_has_changed_is_written_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b"}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b", "listen": None}]})
     doors.close(machine, "sparkiac-b", OWN)
     before = network.rules()
     opening.restore(machine)
@@ -183,7 +183,7 @@ def test_what_is_no_longer_installed_is_forgotten(
     machine: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-c"}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-c", "listen": None}]})
     doors.close(machine, "sparkiac-b", OWN)
     doors.admit(machine, "big", ["9001"], ["10.77.1.9"])
     doors.admit(machine, "_7348", ["7348"], ["10.77.1.2"])
@@ -197,7 +197,7 @@ def test_a_port_that_is_held_open_closes_again(
     machine: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b"}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b", "listen": None}]})
     client, now = Caller(network, "client"), time.monotonic()
     doors.close(machine, "sparkiac-b", OWN)
     opening.hold_open(machine, "sparkiac-b", 3600)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.host import generation
 from sparkiac.host.network import doors
-from sparkiac.host.switch import restart
+from sparkiac.host.switch import opening, record, report, restart, store
+from tests.host import switching
 from tests.host.switching import PROGRAM, Host, Result, unit
 
 if TYPE_CHECKING:
@@ -86,6 +89,13 @@ def test_nothing_listens_for_other_hosts_if_its_port_cannot_be_closed(
     PROGRAM.opened(own, "sparkiac-a")
 
 
+def test_a_record_that_cannot_be_written_starts_no_server(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    host.write("/run/sparkiac", "no directory")
+    with pytest.raises(doors.DoorsError, match="port 8001 cannot be closed"):
+        PROGRAM.started(host, "sparkiac-a")
+
+
 def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
     host = Planned(tmp_path)
     PROGRAM.started(host, "sparkiac-a")
@@ -95,6 +105,101 @@ def test_a_port_is_opened_on_request(tmp_path: Path) -> None:
     assert host.table == ""
     with pytest.raises(ValueError, match=r"^no unit sparkiac-c on this host"):
         PROGRAM.hold_open(host, "sparkiac-c", 1)
+
+
+ALERT = f"sparkiac-alert: wrong{generation.WRONG_TWICE}"
+
+
+def test_the_port_of_a_ready_server_is_closed_while_its_answers_are_wrong(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    host.units["sparkiac-a"] = switching.Unit("active")
+    for status, closed in (
+        ("healthy", False),
+        ("healthy sparkiac-alert: wrong", False),
+        (f"healthy {ALERT}", True),
+        (f"unhealthy {ALERT}", True),
+        ("healthy", False),
+    ):
+        host.said["sparkiac-a"] = {"StatusText": status}
+        opening.restore(host)
+        assert (CLOSED in host.table, host.table == "") == (closed, not closed), status
+    host.said["sparkiac-a"] = {"StatusText": f"healthy {ALERT}"}
+    opening.hold_open(host, "sparkiac-a", 60)
+    opening.restore(host)
+    assert host.table == "", "held open on request"
+
+
+def test_a_start_decides_alone_while_it_lasts(tmp_path: Path) -> None:
+    host = Planned(tmp_path)
+    host.units["sparkiac-a"] = switching.Unit("activating")
+    PROGRAM.started(host, "sparkiac-a")
+    host.said["sparkiac-a"] = {"StatusText": "healthy"}
+    opening.restore(host)
+    assert CLOSED in host.table
+
+
+class Starts:
+    """Starts of the unit `a`, each with an ID of systemd's."""
+
+    def __init__(self, host: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Begin none yet."""
+        self.host, self.monkeypatch, self.count = host, monkeypatch, 0
+        self.file = host.path(f"/run/sparkiac-a/{opening.KNOWN}")
+
+    def begin(self) -> bool:
+        """Begin a start; return whether its version counts as one that has passed."""
+        self.count += 1
+        self.host.units["sparkiac-a"] = switching.Unit("activating", invocation=str(self.count))
+        self.monkeypatch.setenv("INVOCATION_ID", str(self.count))
+        PROGRAM.started(self.host, "sparkiac-a")
+        return self.file.exists()
+
+    def end(self) -> None:
+        """Let it pass."""
+        PROGRAM.opened(self.host, "sparkiac-a")
+
+
+@pytest.fixture
+def beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Starts:
+    """Return the starts of a unit on a host of stand-ins."""
+    return Starts(Planned(tmp_path), monkeypatch)
+
+
+def test_a_version_that_has_passed_once_is_known_on_this_host(beginning: Starts) -> None:
+    host = beginning.host
+    host.write("/etc/systemd/system/sparkiac-a.service", "[Service]\nUser=a\n")
+    assert [beginning.begin(), beginning.begin()] == [False, False], "it has crashed before it passed"
+    beginning.end()
+    host.reboot()
+    assert beginning.begin()
+    added = json.loads(beginning.file.read_text())["services"]["server"]["environment"]
+    assert (added, beginning.file.stat().st_mode & 0o777) == ({generation.PASSED: "1"}, 0o644)
+    host.write("/etc/sparkiac/a/compose.yaml", "a 2")
+    assert not beginning.begin(), "another version"
+    beginning.end()
+    host.write("/etc/sparkiac/a/compose.yaml", "a 1")
+    assert beginning.begin(), "a rollback"
+    host.write("/etc/sparkiac/a/compose.yaml", "a 3")
+    host.write(f"{record.PASSED}/sparkiac-a.json", "damaged")
+    assert not beginning.begin()
+
+
+def test_a_version_with_a_file_that_cannot_be_read_is_never_known(beginning: Starts) -> None:
+    beginning.begin()
+    beginning.end()
+    assert not beginning.begin(), "it has no unit file"
+
+
+def test_a_version_that_an_apply_refuses_must_pass_again(beginning: Starts) -> None:
+    host = beginning.host
+    host.write("/etc/systemd/system/sparkiac-a.service", "[Service]\nUser=a\n")
+    host.write("/etc/sparkiac/a/compose.yaml", "a wrong")
+    beginning.begin()
+    beginning.end()
+    assert beginning.begin()
+    host.units["sparkiac-a"].runs = "a wrong"
+    assert report.gate(host, store.Generation("x", (), host.planned, None), ["sparkiac-a"])
+    assert not beginning.begin()
 
 
 @pytest.mark.parametrize("time", ["", "1", "h", "1 day", "-1h"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host import generation
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import watch as probe_watch
 from sparkiac.host.switch import effective
@@ -21,6 +22,8 @@ CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 RIGHT = (200, {"choices": [{"message": {"content": "371"}}]})
 GARBAGE = (200, {"choices": [{"message": {"content": "!!!!"}, "finish_reason": "length"}]})
 ALERT = f"sparkiac-alert: {CHAT}: one token repeated: '!!!!'\n"
+TWICE = f"{ALERT[:-1]}, 2 times in a row\n"
+"""Said of a ready server, whose port closes."""
 ENDED = ", 3 times in a row: the server is ended"
 NO_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template"
@@ -200,7 +203,7 @@ def test_a_full_queue_at_the_start(service: Service, watch: Ask, clock: Clock) -
     assert watch(service.url, **WITH_METRICS) == (0, "")
     assert answers_asked(service) == 0
     service.answers |= {"/metrics": count(9), CHAT: GARBAGE}
-    assert watch(service.url, **WITH_METRICS) == (0, ALERT)
+    assert watch(service.url, **WITH_METRICS) == (0, TWICE)
 
 
 def test_garbage_is_an_alert_and_restarts_after_an_hour(service: Service, watch: Ask, clock: Clock) -> None:
@@ -209,12 +212,12 @@ def test_garbage_is_an_alert_and_restarts_after_an_hour(service: Service, watch:
     clock.now += 300
     answers_asked(service)
     for _ in range(8):
-        assert watch(service.url) == (0, ALERT)
+        assert watch(service.url) == (0, TWICE)
         clock.now += 15
-    assert answers_asked(service) == 2, "once a minute"
+    assert answers_asked(service) == 4, "twice in a minute"
     clock.now += 3600
     for _ in range(4):
-        assert watch(service.url) == (1, ALERT)
+        assert watch(service.url) == (1, TWICE)
         clock.now += 15
     service.answers[CHAT] = RIGHT
     assert watch(service.url) == (0, "")
@@ -238,6 +241,53 @@ def test_one_odd_answer_at_the_start_does_not_end_it(service: Service, watch: As
     assert not (tmp_path / "ended").exists()
 
 
+def test_one_odd_answer_of_a_ready_server_closes_nothing(service: Service, watch: Ask, clock: Clock) -> None:
+    assert watch(service.url) == (0, "")
+    answers = iter([GARBAGE, RIGHT, GARBAGE, GARBAGE, RIGHT])
+    service.answers[CHAT] = lambda _: next(answers)
+    for said in (ALERT, TWICE, ""):
+        clock.now += 300
+        assert watch(service.url) == (0, said)
+
+
+@pytest.fixture
+def passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say that the version has passed its gate on this host before."""
+    monkeypatch.setenv(generation.PASSED, "1")
+
+
+@pytest.mark.usefixtures("passed")
+def test_a_version_that_has_passed_is_ready_when_its_health_answers(
+    service: Service, watch: Ask, clock: Clock, tmp_path: Path
+) -> None:
+    """As often as its answers are wrong, it is not ended; it passes its gate as soon as they are right."""
+    service.answers |= {CHAT: GARBAGE, "/health": (503, "")}
+    assert watch(service.url, clients=["tools"])[0] == 1
+    service.answers["/health"] = (200, "")
+    assert watch(service.url, clients=["tools"]) == (0, "")
+    assert answers_asked(service) == 0
+    for _ in range(8):
+        clock.now += 15
+        assert watch(service.url, clients=["tools"])[0] == 0
+    assert not (tmp_path / "ended").exists()
+    assert watch(service.url, clients=["tools"]) == (0, TWICE)
+    service.answers[CHAT] = lambda body: refusal("no tools") if "tools" in body else RIGHT
+    code, said = watch(service.url, clients=["tools"])
+    assert (code, "a request with tools is rejected" in said) == (0, True), "the gate asks for them too"
+    service.answers[CHAT] = RIGHT
+    assert watch(service.url, clients=["tools"]) == (0, "")
+
+
+@pytest.mark.usefixtures("passed")
+def test_a_hang_fails_the_check_of_a_version_that_has_passed_too(
+    service: Service, watch: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_watch, "FIRST_ANSWERS_S", 1)
+    service.answers[CHAT] = 600.0
+    assert watch(service.url) == (0, "")
+    assert watch(service.url) == (1, f"{CHAT}: no answer within 1 s\n")
+
+
 def test_a_hang_after_a_wrong_answer_does_not_end_it(
     service: Service, watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +303,7 @@ def test_tokens_do_not_hide_an_alert(service: Service, watch: Ask, clock: Clock)
     service.answers[CHAT] = GARBAGE
     clock.now += 300
     for step in range(5):
-        assert watch(service.url, **WITH_METRICS) == (0, ALERT)
+        assert watch(service.url, **WITH_METRICS) == (0, TWICE)
         service.answers["/metrics"] = count(step)
         clock.now += 15
 

@@ -127,6 +127,13 @@ def test_the_command_line_of_compose(supervise: Callable[..., Supervised]) -> No
     ]
 
 
+def test_the_container_is_told_that_its_version_has_passed(supervise: Callable[..., Supervised]) -> None:
+    unit = supervise(**{"passed.yaml": "{}"})
+    unit.wait_for_up()
+    [line] = [line for line in unit.read("log") if line.startswith("compose")]
+    assert f"--file /etc/sparkiac/qwen36/compose.yaml --file {unit.state}/passed.yaml up " in line
+
+
 @pytest.mark.parametrize(("container", "supervisor"), [("7", 7), ("137", 137), ("0", 1)])
 def test_a_container_that_ends_is_a_failure(
     supervise: Callable[..., Supervised], container: str, supervisor: int

@@ -104,6 +104,12 @@ def test_a_worker_is_connected_to_the_store_of_its_leader() -> None:
     assert (leader.workers, found.workers, chat().workers) == (1, 1, 0)
 
 
+def test_the_url_of_an_ipv6_address() -> None:
+    links = "[{interface: enp1s0, address: 'fd00::11/64'}]"
+    found = deployment("bind: fabric", host=f"spark-01: {{address: 192.168.1.11, fabric: {{links: {links}}}}}")
+    assert promises(found)["sparkiac-chat"].url == "http://[fd00::11]:8001"
+
+
 def test_services_of_speech() -> None:
     text = service("port: 8765").replace("kind: container", "kind: parakeet")
     assert promises(text)["sparkiac-asr"].kind == "transcription"

@@ -115,7 +115,7 @@ def test_a_service_with_everything(rendered: Rendered) -> None:
     assert found["read_only"] is False
     [device] = found["deploy"]["resources"]["reservations"]["devices"]
     assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
-    assert found["healthcheck"]["test"][0] == "CMD-SHELL"
+    assert (found["healthcheck"]["test"][0], "user" in found) == ("CMD-SHELL", False)
 
 
 def test_a_node_of_a_group_is_on_its_hosts_network(rendered: Rendered) -> None:
@@ -124,6 +124,7 @@ def test_a_node_of_a_group_is_on_its_hosts_network(rendered: Rendered) -> None:
     for node in (leading, other):
         assert (node["network_mode"], node["devices"]) == ("host", ["/dev/infiniband"])
         assert "ports" not in node
+        assert node["user"] == "0:0", "whatever the user of the image is: nftables tells its health check by that"
     assert leading["healthcheck"]["test"][-2:] == ["--at", "http://192.168.1.12:8001"]
     assert other["healthcheck"]["test"][-2:] == ["watch", "/run/sparkiac/promise.json"]
 

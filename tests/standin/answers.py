@@ -128,6 +128,8 @@ class Answer:
         prompt = self._prompt(request)
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or UNLIMITED
         faulty = FAULTY.get(engine.behaviour)
+        if engine.behaviour == "odd" and NUMBER.search(prompt):  # the first answer to the probe is wrong
+            engine.behaviour, faulty = "ok", FAULTY["garbage"]
         pieces = tokens(reply(prompt) if faulty is None else faulty)
         if request.get("ignore_eos") and pieces and limit != UNLIMITED:
             pieces = (pieces * (limit // len(pieces) + 1))[:limit]

@@ -27,7 +27,8 @@ Json = dict[str, Any]
 
 WHAT = "sparkiac's engine stand-in, not vLLM"
 BEHAVIOURS = (
-    *("ok", "base", "crash", "hang", "kv-full", "leak", "raw-calls", "refuse-tools", "slow", "stall", "unhealthy"),
+    *("ok", "base", "crash", "hang", "kv-full", "leak", "odd", "raw-calls", "refuse-tools", "slow", "stall"),
+    "unhealthy",
     *answers.FAULTY,
 )
 NO_TEMPLATE = (
@@ -42,7 +43,10 @@ class Engine:
     """What the routes share: the arguments, the behaviour and the counters."""
 
     def __init__(self, args: argparse.Namespace, argv: list[str]) -> None:
-        """Take parsed arguments; the behaviour is $STANDIN_BEHAVIOUR until somebody changes it."""
+        """Take parsed arguments; the behaviour is $STANDIN_BEHAVIOUR until somebody changes it.
+
+        The content of $STANDIN_BEHAVIOUR_FILE comes first: another start of the same version may behave in another way.
+        """
         self.args, self.argv = args, argv
         self.model = args.model_tag or args.model or "Qwen/Qwen3-0.6B"
         self.names = args.served_model_name or [self.model]
@@ -57,7 +61,9 @@ class Engine:
         self.ranks: dict[str, list[str]] = {}
         """The command line of each rank of the group."""
         self.seconds = float(os.environ.get("STANDIN_SLOW_SECONDS", "3"))
-        self.set_behaviour(os.environ.get("STANDIN_BEHAVIOUR") or "ok")
+        file = Path(os.environ.get("STANDIN_BEHAVIOUR_FILE") or os.devnull)
+        told = file.read_text().strip() if file.exists() else ""
+        self.set_behaviour(told or os.environ.get("STANDIN_BEHAVIOUR") or "ok")
 
     def set_behaviour(self, name: str, seconds: float | None = None) -> None:
         """Change how requests are answered from now on."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import ContractError, validated
-from ..generation import Promise
+from ..generation import ALERT, Promise
 from . import steps as probe_steps
 from . import watch as probe_watch
 from .http import NotServingError, Server, WrongError
@@ -47,7 +47,7 @@ def watch(arguments: argparse.Namespace) -> int:
     try:
         alert = probe_watch.check(Session(server, promise), arguments.state)
     except (NotServingError, OSError) as error:
-        alert = f"{probe_watch.ALERT} " if isinstance(error, WrongError) else ""
+        alert = f"{ALERT} " if isinstance(error, WrongError) else ""
         sys.stderr.write(f"{alert}{' '.join(str(error).split())}\n")
         return 1
     sys.stdout.write(f"{alert}\n" if alert else "")

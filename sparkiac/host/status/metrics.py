@@ -21,7 +21,7 @@ from typing import Any
 from .. import durable, local
 from .. import state as switch_state
 from ..contract import validated
-from ..generation import HostMetrics
+from ..generation import ALERT, HostMetrics
 from ..local import LocalHost
 from ..switch import actions, drift, starts, store
 from ..switch import lease as switch_lease
@@ -34,8 +34,6 @@ KINDS = {"xid": re.compile(r"NVRM: Xid \("), "no_memory": re.compile(r"NV_ERR_NO
 """Kind of message → what its lines contain; see the symptoms MON009, HST010 and LOG116."""
 JOURNAL = ("timeout", "20", "journalctl", "--dmesg", "--boot", "--quiet", "--no-pager", "--output=cat")
 PROPERTIES = ("ActiveState", "NRestarts", "StatusText")
-ALERT = "sparkiac-alert:"
-"""Marks a wrong answer in the status of a unit; probe/watch.py writes it, and `supervise` passes it on."""
 FAULTS = (OSError, ValueError, RuntimeError)
 HELP = {
     "sparkiac_unit_ready": ("gauge", "Whether the unit runs and answers its health check."),

@@ -80,7 +80,7 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
         return "start", "failed" if retrying or active == "failed" else idle
     if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
         return "", ""
-    started = record.recorded(machine, unit["name"], state)
+    started = record.recorded(machine, unit["name"], state["InvocationID"])
     if started is None:
         return "restart", "no record of its files"
     different = record.changed(machine, started["content"], record.content(machine, unit, state, tree))

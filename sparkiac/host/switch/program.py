@@ -96,15 +96,17 @@ def lease(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def started(machine: LocalHost, name: str) -> dict[str, Any]:
-    """Record the inputs of a unit that starts, and close its port.
+    """Record the inputs of a unit that starts, and close its port; tell its health check whether its version is known.
 
     Fail if its files are from an unfinished switch, if it gives up, or if its port cannot be closed.
     """
     start.check_finished(machine, name)
+    opening.tell(machine, name, known=False)
     try:
         plan = store.installed(machine)
         opening.close(machine, plan, name)
-        record.record(machine, plan, name, os.environ.get("INVOCATION_ID", ""))
+        record.record(machine, plan, name, invocation())
+        opening.tell(machine, name, known=record.has_passed(machine, name, invocation()))
         starts.begin(machine, name)
     except DoorsError:
         raise
@@ -114,9 +116,15 @@ def started(machine: LocalHost, name: str) -> dict[str, Any]:
 
 
 def opened(machine: LocalHost, name: str) -> dict[str, Any]:
-    """Open the port of a unit whose server has passed."""
+    """Open the port of a unit whose server has passed, and remember that its version has."""
     opening.passed(machine, store.installed(machine), name)
+    record.note(machine, name, invocation(), good=True)
     return {}
+
+
+def invocation() -> str:
+    """Return systemd's ID of the start that this program belongs to."""
+    return os.environ.get("INVOCATION_ID", "")
 
 
 def hold_open(machine: LocalHost, name: str, for_s: int) -> dict[str, Any]:

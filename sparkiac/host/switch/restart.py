@@ -74,7 +74,7 @@ def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any
     for unit in plan["units"]:
         state = states[unit["name"]]
         if state["ActiveState"] not in ("inactive", "failed"):
-            found[unit["name"]] = record.recorded(machine, unit["name"], state) or unit
+            found[unit["name"]] = record.recorded(machine, unit["name"], state["InvocationID"]) or unit
     return found
 
 

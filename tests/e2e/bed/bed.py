@@ -166,7 +166,7 @@ class Bed:
         """Return the command that runs `argv` on the control station, for a caller's own Popen."""
         return self._network.inside(argv)
 
-    def push(
+    def push(  # noqa: PLR0913  each is a part of an image
         self,
         repository: str,
         *,
@@ -174,9 +174,10 @@ class Bed:
         entrypoint: Sequence[str] = images.NGC_ENTRYPOINT,
         version: str = images.VERSION,
         files: Mapping[str, bytes] | None = None,
+        user: str = "",
     ) -> str:
         """Push the engine stand-in, or other files, as `repository`:`tag`; return the digest of its index."""
-        layout = images.layout(entrypoint=list(entrypoint), version=version, files=files)
+        layout = images.layout(entrypoint=list(entrypoint), version=version, files=files, user=user)
         return registry.push(self._network, layout, repository, tag)
 
     def push_with_ray(self, repository: str, *, tag: str) -> str:

@@ -44,18 +44,23 @@ LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
 def layout(
-    *, entrypoint: list[str], version: str, files: Mapping[str, bytes] | None = None, with_ray: bool = False
+    *,
+    entrypoint: list[str],
+    version: str,
+    files: Mapping[str, bytes] | None = None,
+    with_ray: bool = False,
+    user: str = "",
 ) -> Path:
     """Return a built layout, building it when these very contents have not been built yet.
 
-    `files` replace the stand-in: path in the image → content. `with_ray` adds Ray.
+    `files` replace the stand-in: path in the image → content. `with_ray` adds Ray. `user` is that of the image.
     """
     stand_in = b"".join(
         [name.encode() + content for name, content in sorted(files.items())]
         if files
         else [(STAND_IN / name).read_bytes() for name in STAND_IN_FILES]
     )
-    made_of = json.dumps([entrypoint, version, rootfs.key(), with_ray]).encode()
+    made_of = json.dumps([entrypoint, version, rootfs.key(), with_ray, user]).encode()
     makers = b"".join(Path(str(each.__file__)).read_bytes() for each in (sys.modules[__name__], layers, ray))
     digest = hashlib.sha256(made_of + stand_in + makers).hexdigest()[:16]
     target = layers.kept() / digest
@@ -65,12 +70,12 @@ def layout(
             shutil.rmtree(scratch, ignore_errors=True)
             below = [layers.base(), *([ray.layer()] if with_ray else [])]
             top = [layers.file(name.lstrip("/"), each, mode=0o755) for name, each in (files or {}).items()]
-            build(scratch, entrypoint, version, [*below, layers.layer(top or _engine_files())])
+            build(scratch, entrypoint, version, user=user, parts=[*below, layers.layer(top or _engine_files())])
             scratch.rename(target)
     return target
 
 
-def build(dest: Path, entrypoint: list[str], version: str, parts: list[layers.Layer]) -> str:
+def build(dest: Path, entrypoint: list[str], version: str, parts: list[layers.Layer], *, user: str = "") -> str:
     """Write an OCI layout with one image index (amd64, arm64) to `dest`; return its digest.
 
     Both architectures carry the same files, and their programs are this machine's: the index is
@@ -80,7 +85,7 @@ def build(dest: Path, entrypoint: list[str], version: str, parts: list[layers.La
     blobs.mkdir(parents=True)
     manifests = []
     for architecture in ARCHITECTURES:
-        config = _config(architecture, entrypoint, version, [raw for _, raw in parts])
+        config = _config(architecture, entrypoint, version, [raw for _, raw in parts], user)
         manifest = {
             "schemaVersion": 2,
             "mediaType": MANIFEST,
@@ -96,11 +101,14 @@ def build(dest: Path, entrypoint: list[str], version: str, parts: list[layers.La
     return str(top["digest"])
 
 
-def _config(architecture: str, entrypoint: list[str], version: str, unpacked: list[str]) -> dict[str, object]:
+def _config(
+    architecture: str, entrypoint: list[str], version: str, unpacked: list[str], user: str
+) -> dict[str, object]:
     return {
         "architecture": architecture,
         "os": "linux",
         "config": {
+            "User": user,
             "Env": [
                 "PATH=/usr/local/bin:/usr/bin:/bin",
                 "PYTHONUNBUFFERED=1",

@@ -1,9 +1,12 @@
 """The health check of a container: readiness at first, then the watchdog.
 
 Each run checks health, names and the nodes of a group (connections()), and reads the load. It requests an answer at
-first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check. Three
-wrong answers in a row at the start end the server. Later a wrong answer is an alert; it fails the check only if the
-server has been ready for an hour, so that it restarts at most once an hour.
+first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check.
+
+A version that is new on this host is ready when its answers are right; three wrong ones in a row end the server. A
+version that has passed before is ready when its health answers. A wrong answer of a ready server is an alert, and the
+second one in a row closes its port (switch/opening.py). It fails the check only if the server has been ready for an
+hour, so that it restarts at most once an hour.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..generation import ALERT, PASSED, WRONG_TWICE
 from . import metrics
 from .http import NotServingError, TimeoutOfAnswerError, WrongError
 from .session import ANSWER_TIMEOUT_S, Session
@@ -25,7 +29,7 @@ SERVER = 1
 """The first process of the container, which ends its children."""
 SERVER_LOG = Path("/proc/1/fd/2")
 TRIES = 3
-"""Wrong answers in a row that prove at the start that a server is wrong."""
+"""Wrong answers in a row that prove at the first start of a version that it is wrong."""
 PERIOD_S = 300
 """Time between two answers of an idle server."""
 RETRY_S = 60
@@ -36,8 +40,6 @@ HANG_S = 60
 """An engine hangs if requests run or wait and no counter moves for so long."""
 RESTART_S = 3600
 """A wrong answer restarts a server that has been ready for so long."""
-ALERT = "sparkiac-alert:"
-"""Marks a wrong answer in the log and in the status of the unit."""
 TIMES: dict[str, Any] = {"ready": None, "answered": None, "asked": None, "moved": None}
 STATE = {**TIMES, "wrong": None, "hung": False, "counters": None, "connections": {}, "seen": {}}
 
@@ -101,7 +103,9 @@ def check(session: Session, path: Path) -> str:
     load = session.load()
     moved = watch.see(load)
     watch.check_hang(load, moved=moved)
-    if load is not None and load.waiting:
+    if watch.state["ready"] is None and PASSED in os.environ:
+        pass  # the next check asks
+    elif load is not None and load.waiting:
         if watch.state["ready"] is None and not moved:
             raise NotServingError(f"no answer yet: {load.queue}")
     elif watch.is_due(moved=moved):
@@ -147,33 +151,35 @@ def end_server(why: NotServingError) -> NoReturn:
 
 def ask(session: Session, watch: Watch) -> None:
     """Request an answer and record the result; raise an error if the server must not count as healthy."""
-    first = watch.state["ready"] is None
+    starting, passed = watch.state["ready"] is None, watch.state["answered"] is not None
     watch.state["asked"] = watch.now
-    session.limit(FIRST_ANSWERS_S if first else ANSWER_TIMEOUT_S)
-    steps = READY[len(LIVE) :] if first else ANSWERS
+    session.limit(ANSWER_TIMEOUT_S if passed else FIRST_ANSWERS_S)
+    steps = ANSWERS if passed and not watch.state["wrong"] else READY[len(LIVE) :]
     try:
         raise_first(run(session, steps))
     except TimeoutOfAnswerError:
         watch.save(hung=True, counters=counters(session))
         raise
     except WrongError as error:
-        watch.save(wrong=" ".join(str(error).split()), hung=False, counters=counters(session))
-        if first:
-            confirm(session, steps, error)
-        if first or watch.age("ready") >= RESTART_S:
-            raise
+        again = wrong_again(session, steps, TRIES - 1 if starting else 1)
+        wrong = " ".join(str(error).split()) + (WRONG_TWICE if again and not starting else "")
+        watch.save(wrong=wrong, hung=False, counters=counters(session))
+        if starting and again:
+            end_server(WrongError(f"{wrong}, {TRIES} times in a row: the server is ended"))
+        if starting or watch.age("ready") >= RESTART_S:
+            raise WrongError(wrong) from None
         return
     watch.save(answered=watch.now, wrong=None, hung=False, counters=counters(session))
 
 
-def confirm(session: Session, steps: tuple[str, ...], error: WrongError) -> None:
-    """Ask again after a wrong answer, and end the server if it is wrong each time."""
-    for _ in range(TRIES - 1):
+def wrong_again(session: Session, steps: tuple[str, ...], times: int) -> bool:
+    """Ask again after a wrong answer; return whether it is wrong each time."""
+    for _ in range(times):
         another = Session(session.remote, session.promise)
         another.limit_s, another.end = session.limit_s, session.end
         if not isinstance(first_fault(run(another, steps)), WrongError):
-            return
-    end_server(WrongError(f"{error}, {TRIES} times in a row: the server is ended"))
+            return False
+    return True
 
 
 def counters(session: Session) -> str | None:

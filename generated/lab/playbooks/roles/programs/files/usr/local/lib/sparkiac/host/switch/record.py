@@ -2,6 +2,8 @@
 
 Records are in /run, which is empty after a boot, and contain systemd's InvocationID of the start. Therefore the record
 of an earlier start is never mistaken for that of the running process after a crash, a reboot or a manual restart.
+
+The content that counted is the version of the unit. Those that have passed their gate on this host stay on its disk.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .. import local
+from .. import durable, local
 from ..local import SECRETS, LocalHost
 from . import effective, store
 
 STARTED = "/run/sparkiac/started"
+PASSED = "/var/lib/sparkiac/passed"
+VERSIONS = {"versions": list[dict[str, str]]}
+MOST_VERSIONS = 20
+"""Versions of a unit that are remembered, the last ones."""
 RECORD = {"invocation": str, "content": dict[str, str], "memory_bytes": int | None, "listen": str | None}
 
 
@@ -47,10 +53,31 @@ def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: s
     local.write(machine, f"{STARTED}/{name}.json", text)
 
 
-def recorded(machine: LocalHost, name: str, state: dict[str, str]) -> dict[str, Any] | None:
-    """Return the record of the current start, if there is one."""
+def recorded(machine: LocalHost, name: str, invocation: str) -> dict[str, Any] | None:
+    """Return the record of the start with this ID, if it was the last one."""
     found = local.read_record(machine, f"{STARTED}/{name}.json", RECORD)
-    return found if found and found["invocation"] and found["invocation"] == state["InvocationID"] else None
+    return found if found and invocation and found["invocation"] == invocation else None
+
+
+def passed(machine: LocalHost, name: str) -> list[dict[str, str]]:
+    """Return the versions of a unit that have passed their gate on this host, the last one at the end."""
+    found = local.read_record(machine, f"{PASSED}/{name}.json", VERSIONS)
+    return found["versions"] if found else []
+
+
+def has_passed(machine: LocalHost, name: str, invocation: str) -> bool:
+    """Return whether the version of a start has passed its gate on this host before."""
+    found = recorded(machine, name, invocation)
+    return found is not None and found["content"] in passed(machine, name)
+
+
+def note(machine: LocalHost, name: str, invocation: str, *, good: bool) -> None:
+    """Remember that the version of a start has passed its gate, or forget it; one with an unread file is unknown."""
+    found, known = recorded(machine, name, invocation), passed(machine, name)
+    version = found["content"] if found and all(found["content"].values()) else None
+    if version is not None and (version in known) != good:
+        kept = [*known, version][-MOST_VERSIONS:] if good else [each for each in known if each != version]
+        durable.write(machine.path(f"{PASSED}/{name}.json"), json.dumps({"versions": kept}).encode())
 
 
 def changed(machine: LocalHost, before: dict[str, str], now: dict[str, str]) -> list[str]:
