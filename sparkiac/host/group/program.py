@@ -19,10 +19,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .. import local
 from ..contract import ContractError, validated
 from ..generation import GroupNode
 from ..local import LocalHost, notify, say
 from ..switch import record
+from ..switch.opening import SILENT
 from . import link as group_link
 
 STEP_S = 0.5
@@ -54,6 +56,7 @@ def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
             say(f"group: {said}")
             notify(f"STATUS=starting {said}")  # like the one of `supervise`, it begins with the state of the server
         link.step(STEP_S)
+        tell(link.silent())
     link.close()
     status = ended(server)
     if stop.requested:
@@ -64,6 +67,15 @@ def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
             Path(directory, "ran").unlink(missing_ok=True)
         return 1
     return status if status > 0 else 1
+
+
+def tell(silent: list[str]) -> None:
+    """Say which nodes are not reached. The server is not ready until all are, and keeps running: a link comes back."""
+    directory = os.environ.get("RUNTIME_DIRECTORY", "/nowhere")
+    if silent:
+        local.write(LocalHost(), f"{directory}/{SILENT}", f"no word from {', '.join(silent)}")
+    else:
+        Path(directory, SILENT).unlink(missing_ok=True)
 
 
 def ended(server: subprocess.Popen[bytes] | None) -> int:
