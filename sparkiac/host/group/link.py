@@ -87,8 +87,7 @@ class Node:
 
     def silent(self) -> list[str]:
         """Return the nodes of a group that has met which this one does not reach, although no connection has ended."""
-        before = time.monotonic() - SILENT_S
-        return [name for name, line in self.met.items() if self.complete and line.heard < before]
+        return [name for name, line in self.met.items() if self.complete and time.monotonic() - line.heard > SILENT_S]
 
     def beat(self, lines: list[Line]) -> None:
         """Send an empty line on each connection if that was not done for some seconds."""

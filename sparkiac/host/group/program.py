@@ -28,6 +28,8 @@ from ..switch.opening import SILENT
 from . import link as group_link
 
 STEP_S = 0.5
+PLACE = Path(os.environ.get("RUNTIME_DIRECTORY", "/run/sparkiac"))
+"""Runtime directory of the unit."""
 
 
 class Stop:
@@ -63,19 +65,17 @@ def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
         return status
     if link.fault:
         say(f"group: {link.fault}")
-        if directory := os.environ.get("RUNTIME_DIRECTORY"):  # this start does not count (switch/starts.py)
-            Path(directory, "ran").unlink(missing_ok=True)
+        (PLACE / "ran").unlink(missing_ok=True)  # this start does not count (switch/starts.py)
         return 1
     return status if status > 0 else 1
 
 
 def tell(silent: list[str]) -> None:
     """Say which nodes are not reached. The server is not ready until all are, and keeps running: a link comes back."""
-    directory = os.environ.get("RUNTIME_DIRECTORY", "/nowhere")
     if silent:
-        local.write(LocalHost(), f"{directory}/{SILENT}", f"no word from {', '.join(silent)}")
+        local.write(LocalHost(), f"{PLACE}/{SILENT}", f"no word from {', '.join(silent)}")
     else:
-        Path(directory, SILENT).unlink(missing_ok=True)
+        (PLACE / SILENT).unlink(missing_ok=True)
 
 
 def ended(server: subprocess.Popen[bytes] | None) -> int:

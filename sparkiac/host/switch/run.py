@@ -72,7 +72,7 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
     new, old = store.load(machine, pending.generation), store.load(machine, state.committed)
     request = Request(pending.generation, pending.run, pending.token, pending.also, pending.turn)
     switch = join(machine, request, new, old, back=True)
-    if pending.phase == VOTED and switch.votes.agree(switch_vote.READY, ok=True, decide=lambda: commit(switch)):
+    if pending.phase == VOTED and vote(switch, ok=True):
         return finished(switch, began, restarted(switch))
     if pending.phase == TRYING and switch.members and not switch.coordinates:
         switch.votes.agree(switch_vote.READY, ok=False, decide=lambda: None)
@@ -123,8 +123,7 @@ def forward(switch: Switch) -> dict[str, Any]:
     passed = False
     try:
         if switch.members:
-            switch = agreed(switch)
-            leave(switch)
+            switch = leave(switch)
         found["saved"] = drift.save_edited(machine, old.name) if old.name else []
         install(machine, new, old)
         found.update(restarted(switch))
@@ -152,21 +151,13 @@ def promising(switch: Switch) -> list[str]:
     return [unit["name"] for unit in units if unit["promise"] != former.get(unit["name"], unit["promise"])]
 
 
-def agreed(switch: Switch) -> Switch:
-    """Return the switch with the units of the group that restart on all hosts, because they have to on one of them."""
-    found = stopping_all_of(switch, begin_together(switch, switch_vote.RESTARTING, moving(switch)))
-    switch.votes.brake.stop = partial(stop_units, switch.machine, stopping(found))
-    return found
-
-
 def moving(switch: Switch) -> list[str]:
     """Return the units of the group that the switch would start, restart or stop on this host."""
-    new = switch.new
-    tree = {each.path: effective.digest(each.path, new.content(each.path)) for each in new.files}
-    steps = actions.steps(switch.machine, new.plan, switch.turn, tree=tree)
+    tree = {each.path: effective.digest(each.path, switch.new.content(each.path)) for each in switch.new.files}
+    steps = actions.steps(switch.machine, switch.new.plan, switch.turn, tree=tree)
     moved = {step.unit for step in steps if step.action not in actions.STAYING}
-    moved.update(switch.request.also, effects.leaving(new.plan, switch.old.plan))
-    return [name for name in group_units(new, switch.old) if name in moved]
+    moved.update(switch.request.also, effects.leaving(switch.new.plan, switch.old.plan))
+    return [name for name in group_units(switch.new, switch.old) if name in moved]
 
 
 def stopping_all_of(switch: Switch, names: list[str]) -> Switch:
@@ -179,26 +170,30 @@ def stopping(switch: Switch) -> list[str]:
     return [name for name in group_units(switch.new, switch.old) if name in switch.request.also]
 
 
-def leave(switch: Switch) -> None:
-    """Stop units of the group on all its hosts before any of them starts the new generation.
+def leave(switch: Switch) -> Switch:
+    """Stop the units of the group that restart, on all its hosts, before any of them starts the new generation.
 
-    No host stops its units before the requests have ended on all: the leader answers them with the others.
+    No host stops its units before the requests have ended on all: the leader answers them with the others. Return the
+    switch, with these units among those that restart in any case.
     """
+    switch = stopping_all_of(switch, [*begin_together(switch, switch_vote.RESTARTING, moving(switch))])
     names, units = stopping(switch), switch.old.plan["units"]
+    switch.votes.brake.stop = partial(stop_units, switch.machine, names)
     for unit in [unit for unit in units if unit["name"] in names]:
         drain.drain(switch.machine, [unit], unit["drain_s"])
     begin_together(switch, switch_vote.DRAINED, ok=True)
     stop_units(switch.machine, names)
     drain.undrain(switch.machine, units)
     begin_together(switch, switch_vote.STOPPED, ok=True)
+    return switch
 
 
-def begin_together(switch: Switch, name: str, ok: http.Vote) -> list[str]:
+def begin_together(switch: Switch, name: str, ok: http.Vote) -> http.Answer:
     """Wait until all hosts have voted in a round before the start; raise GenerationError if the group goes back."""
     found = switch.votes.agree(name, ok=ok, decide=lambda: None)
-    if found is False:
+    if found == http.BACK:
         raise GenerationError("the group does not switch: another host of it failed or cannot be reached")
-    return found if isinstance(found, list) else []
+    return found
 
 
 def vote(switch: Switch, *, ok: bool) -> bool:
@@ -207,7 +202,7 @@ def vote(switch: Switch, *, ok: bool) -> bool:
         state = switch_state.read(switch.machine)
         assert state.pending is not None  # noqa: S101 - attempt() has written it
         switch_state.write(switch.machine, state._replace(pending=state.pending._replace(phase=VOTED)))
-    return bool(switch.votes.agree(switch_vote.READY, ok=ok, decide=lambda: commit(switch)))
+    return switch.votes.agree(switch_vote.READY, ok=ok, decide=lambda: commit(switch)) == http.GO
 
 
 def commit(switch: Switch) -> None:

@@ -59,11 +59,11 @@ class Alone:
     lost = False
     brake = Brake(lambda: None)
 
-    def agree(self, _round: str, *, ok: Vote, decide: Callable[[], None]) -> Vote:
+    def agree(self, _round: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
         """Return the result of this host alone as the decision."""
         if ok:
             decide()
-        return ok
+        return GO if ok else BACK
 
     def all_down(self) -> None:
         """No other host runs units of this group."""
@@ -106,12 +106,8 @@ class Ballot:
             return BACK
         if name not in self.passed:
             return WAIT
-        return self.restarting() if name == RESTARTING else GO
-
-    def restarting(self) -> list[str]:
-        """Return the units that restart on any host."""
-        votes = self.votes[RESTARTING].values()
-        return sorted({name for vote in votes if isinstance(vote, list) for name in vote})
+        lists = [vote for vote in self.votes[name].values() if isinstance(vote, list)]
+        return sorted({unit for vote in lists for unit in vote}) if name == RESTARTING else GO
 
     def silent(self) -> list[str]:
         """Return the members whose last message is older than the limit."""
@@ -153,11 +149,8 @@ class Coordinator:
             self.brake.pull()
             return
 
-    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Vote:
-        """Wait for the votes of all members; call `decide` before anybody learns that the round has passed.
-
-        Return False if the group goes back, and otherwise True or the units that restart.
-        """
+    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
+        """Wait for the votes of all members; call `decide` before anybody learns that the round has passed."""
         ballot = self.ballot
         with ballot.changed:
             ballot.votes.setdefault(name, {})[ballot.members.host] = ok
@@ -165,14 +158,14 @@ class Coordinator:
             while not ballot.back and ballot.missing(name):
                 ballot.changed.wait(POLL_S)
             if ballot.back:
-                return False
+                return BACK
             try:
                 decide()
             except OSError:
                 ballot.back = True
                 raise
             ballot.passed.add(name)
-            return ballot.restarting() if name == RESTARTING else True
+            return ballot.answer(name)
 
     def all_down(self) -> None:
         """Wait until every member has stopped its units of the group, or has been silent for so long that it has."""
@@ -232,18 +225,15 @@ class Member:
                 self.brake.pull()
             self.over.wait(POLL_S)
 
-    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Vote:
-        """Vote in a round and wait for its result. After a vote for the new generation, only an answer ends this.
-
-        Return False if the group goes back, and otherwise True or the units that restart.
-        """
+    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
+        """Vote in a round and wait for its result. After a vote for the new generation, only an answer ends this."""
         with self.changed:
             self.asked = (name, ok)
             while self.answers.get(name, WAIT) == WAIT:
                 if self.lost and not (name == READY and ok):
-                    return False
+                    return BACK
                 if ok is False and name in self.answers:
-                    return False
+                    return BACK
                 self.changed.wait(POLL_S)
             answer = self.answers[name]
         passed = answer != BACK
@@ -251,7 +241,7 @@ class Member:
             self.brake.release()
         if passed:
             decide()
-        return answer if isinstance(answer, list) else passed
+        return answer
 
     def all_down(self) -> None:
         """Say that the units of the group are stopped, and wait until the others say so."""
