@@ -9,6 +9,8 @@ from ..local import LocalHost
 from . import record, store
 
 RUNNING = ("active", "reloading")
+STAYING = ("enable", "wait")
+"""Actions that do not disturb a unit."""
 
 
 class UnitAction(NamedTuple):

@@ -1,4 +1,7 @@
-"""When the port of a unit is open: closed at its start, open once its server has passed, or for a time on request."""
+"""When the port of a unit is open: closed at its start, open once its server has passed, or for a time on request.
+
+While a node of a group does not reach another one, the port of its server is closed.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from ..network import doors
 from ..network.doors import Doors, DoorsError
 from . import store
 
+SILENT = "silent"
+"""File in the runtime directory of a node of a group: which nodes it does not reach. `supervise` reads it too."""
 CHECK_S = 5
 CHECKS = 86_400 // CHECK_S
 """After a day the program ends, and systemd starts the version that is installed then."""
@@ -63,17 +68,19 @@ def restore(machine: LocalHost) -> None:
         if until <= time.monotonic():
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
-        names = [unit["name"] for unit in store.installed(machine)["units"]]
+        units = store.installed(machine)["units"]
     except (OSError, ValueError):  # files are being replaced
         return
-    doors.change(machine, lambda found: current(found, names))
+    groups = [unit for unit in units if unit["listen"] and machine.path(f"/run/{unit['name']}/{SILENT}").exists()]
+    apart = {f"{unit['name']}/apart": unit["listen"] for unit in groups}
+    doors.change(machine, lambda found: current(found, [unit["name"] for unit in units], apart))
 
 
-def current(found: Doors, names: list[str]) -> Doors:
+def current(found: Doors, names: list[str], apart: dict[str, str]) -> Doors:
     """Return the record without what has ended: units that are no longer installed, and times that are over."""
     owners = {owner: each for owner, each in found.peers.items() if owner[0] == "_" or f"sparkiac-{owner}" in names}
     return found._replace(
-        closed={name: listen for name, listen in found.closed.items() if name in names},
+        closed={**{name: listen for name, listen in found.closed.items() if name in names}, **apart},
         held_open={name: until for name, until in found.held_open.items() if until > time.monotonic()},
         peers=owners,
     )
