@@ -45,6 +45,17 @@ class Pair(Lab):
         self.inventory.write_text(re.sub(r"(\n    set: .*)", rf"\1{line}", text))
         self.generate()
 
+    def describe(self, text: str) -> None:
+        """Change the generation, but nothing that a rank sees."""
+        self.inventory.write_text(re.sub(r"(\n    description: ).*", rf"\1{text}", self.inventory.read_text(), count=1))
+        self.generate()
+
+    def is_ready(self) -> bool:
+        """Return whether the leader accepts connections from other hosts, and its health is what it should be."""
+        shown = f"systemctl show --property=StatusText --value {UNIT}"
+        health = self.bed.ssh("spark-01", shown).stdout.strip()
+        return health == "healthy" and self.served("spark-01") == [MODEL]
+
     def states(self) -> dict[str, dict[str, object]]:
         """Return what each host says of its generations; nothing for a host that cannot be reached."""
         done = {host: self.bed.ssh(host, STATUS, root=True, check=False) for host in HOSTS}

@@ -121,6 +121,33 @@ def test_the_health_checks_of_an_image_whose_user_is_not_root_reach_the_closed_p
 
 
 @pytest.mark.deep
+def test_a_change_that_no_rank_sees_leaves_both_running(pair: Pair) -> None:
+    before, former = containers(pair), committed(pair)
+    pair.describe("another text")
+    assert f"restart {UNIT}" not in pair.apply("--check").output
+    assert pair.apply().code == 0
+    assert all(committed(pair)[host] != former[host] for host in HOSTS)
+    assert containers(pair) == before
+    assert pair.apply(playbook="playbooks/rollback.yml").code == 0
+    assert committed(pair) == former
+    assert containers(pair) == before
+    assert pair.is_ready()
+
+
+@pytest.mark.deep
+def test_another_option_restarts_both_ranks(pair: Pair) -> None:
+    before, [length] = containers(pair), pair.lengths()
+    pair.want(length - 256)
+    announced = re.findall(rf"\[(spark-\d+)\].*restart {UNIT}", pair.apply("--check").output)
+    assert {*announced} == {*HOSTS}
+    with Watch(pair.bed, ranks) as watch:
+        assert pair.apply().code == 0
+    assert not set(containers(pair)) & {"", *before}
+    assert pair.lengths() == {length - 256}
+    assert watch.mixed == []
+
+
+@pytest.mark.deep
 def test_a_bad_version_goes_back_on_both_hosts(pair: Pair) -> None:
     before, old = committed(pair), pair.lengths()
     pair.want(8192, "STANDIN_BEHAVIOUR: garbage")
@@ -291,6 +318,53 @@ def test_a_rank_that_dies_as_soon_as_it_starts_is_found_by_the_other(pair: Pair,
     assert pair.lengths() == length
     shown = f"{victim} killed: both had ended after {found:.1f} s, serving after {time.monotonic() - began:.0f} s"
     print(shown, flush=True)  # noqa: T201 - shown with -s
+
+
+@pytest.mark.deep
+def test_a_leader_that_does_not_reach_its_worker_is_not_ready_until_the_link_is_back(pair: Pair) -> None:
+    """The seconds are printed with -s. No rank ends, and an outage of 3 s changes nothing."""
+    wait_for(pair.is_ready, "the leader to be ready", timeout=120)
+    before = containers(pair)
+    pair.bed.cut_fabric()
+    time.sleep(3)
+    pair.bed.restore_fabric()
+    for _ in range(15):
+        assert pair.is_ready()
+        time.sleep(1)
+    began = time.monotonic()
+    pair.bed.cut_fabric()
+    try:
+        not_ready(pair, began, "cable cut")
+        status = pair.sparkiac("status", "inventories/lab.yaml")
+        said = "spark-01 qwen36: unhealthy: no word from spark-02"
+        assert (status.returncode, said in " ".join(status.stdout.split())) == (1, True), status.stdout
+    finally:
+        pair.bed.restore_fabric()
+    wait_for(pair.is_ready, "the leader to be ready again", timeout=300)
+    assert containers(pair) == before
+
+
+@pytest.mark.deep
+def test_a_leader_whose_worker_lost_its_power_is_not_ready_until_it_is_back(pair: Pair) -> None:
+    wait_for(pair.is_ready, "the leader to be ready", timeout=120)
+    began = time.monotonic()
+    pair.bed.cut_power("spark-02")
+    try:
+        not_ready(pair, began, "power of the worker cut")
+    finally:
+        pair.bed.power_on("spark-02")
+    pair.settle()
+    wait_for(pair.is_ready, "the leader to be ready again", timeout=300)
+
+
+def not_ready(pair: Pair, began: float, fault: str) -> None:
+    """Wait until the leader takes no connections and is not healthy, and print after how many seconds that was."""
+    for true, what in (
+        (lambda: pair.served("spark-01") != [MODEL], "port closed"),
+        (lambda: "unhealthy no word from spark-02" in status_text(pair, "spark-01"), "unhealthy"),
+    ):
+        wait_for(true, what, timeout=120, every=0.2)
+        print(f"{fault}: {what} after {time.monotonic() - began:.1f} s", flush=True)  # noqa: T201 - shown with -s
 
 
 @pytest.mark.deep

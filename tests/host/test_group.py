@@ -15,7 +15,7 @@ import pytest
 
 from sparkiac.host.group import link as group_link
 from sparkiac.host.group import program as group_program
-from sparkiac.host.switch import effective
+from sparkiac.host.switch import effective, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,7 +175,7 @@ def test_a_host_that_is_no_node_of_the_group_is_refused(fleet: Fleet) -> None:
 def test_a_worker_that_lost_its_power_starts_again(fleet: Fleet, *, complete: bool) -> None:
     """Its former connection lives on at the leader: nothing has closed it. A group that has formed must end."""
     fleet.start(*NAMES[: 3 if complete else 2])
-    fleet.until(lambda: TWO in fleet.nodes[ONE].workers and fleet.nodes[ONE].complete is complete)
+    fleet.until(lambda: TWO in fleet.nodes[ONE].met and fleet.nodes[ONE].complete is complete)
     former = fleet.nodes.pop(TWO)
     fleet.start(TWO)
     if complete:
@@ -192,10 +192,39 @@ def test_a_leader_that_lost_its_power_ends_the_workers_when_it_is_back(fleet: Fl
     fleet.start(*NAMES)
     fleet.forms()
     leader = fleet.nodes.pop(ONE)
-    for each in leader.workers.values():  # a reset instead of an end
+    for each in leader.met.values():  # a reset instead of an end
         each.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     leader.close()
     assert fleet.faults(TWO, THREE) == [f"spark-01 has ended: {ALL}"] * 2
+
+
+@pytest.mark.parametrize("victim", NAMES)
+def test_a_node_that_is_not_reached_is_named_until_it_is_heard_again(
+    fleet: Fleet, victim: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection lives on, as after a power cut or with a cable cut. Nothing ends."""
+    fleet.start(*NAMES)
+    fleet.forms()
+    monkeypatch.setattr(group_link, "SILENT_S", 0.5)
+    gone = fleet.nodes.pop(victim)
+    others = [name for name in NAMES if name != victim and ONE in (name, victim)]
+    fleet.until(lambda: all(fleet.nodes[name].silent() == [victim] for name in others))
+    fleet.nodes[victim] = gone
+    fleet.until(lambda: not any(each.silent() for each in fleet.nodes.values()))
+    assert not any(each.fault for each in fleet.nodes.values())
+
+
+def test_a_node_that_waits_for_others_misses_none(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_link, "SILENT_S", -1.0)
+    fleet.start(ONE, TWO)
+    fleet.until(lambda: fleet.nodes[ONE].met)
+    assert fleet.nodes[ONE].silent() == fleet.nodes[TWO].silent() == []
+
+
+def test_a_leader_stops_being_ready_in_less_than_15_s_and_not_by_a_hiccup() -> None:
+    """The port closes last: `doors` looks every few seconds."""
+    assert group_link.SILENT_S + group_program.STEP_S + opening.CHECK_S < 15
+    assert group_link.SILENT_S > 3 * group_link.BEAT_S
 
 
 def test_other_programs_that_connect_change_nothing(fleet: Fleet) -> None:
@@ -236,6 +265,35 @@ def test_the_server_of_a_node_runs_while_the_group_does(scripts: Path, tmp_path:
     assert counts == {ONE: False, TWO: True}, "the start counts on the node that ended it"
 
 
+def test_the_main_process_says_which_node_it_does_not_reach(scripts: Path, tmp_path: Path, fleet: Fleet) -> None:
+    """The other one is stopped: its kernel keeps the connection. The servers of both run all the time."""
+    leader, worker = (started(scripts, tmp_path, fleet, name, SERVER) for name in (ONE, TWO))
+    said = tmp_path / ONE / opening.SILENT
+    said.write_text("what the last start has left")
+    try:
+        log = tmp_path / f"{ONE}.log"
+        eventually(lambda: "serving" in log.read_text() and not said.exists())
+        worker.send_signal(signal.SIGSTOP)
+        eventually(said.exists)
+        assert said.read_text() == f"no word from {TWO}"
+        worker.send_signal(signal.SIGCONT)
+        eventually(lambda: not said.exists())
+        assert (leader.poll(), worker.poll()) == (None, None)
+    finally:
+        for each in (leader, worker):
+            each.send_signal(signal.SIGCONT)
+            each.terminate()
+            each.wait(PATIENCE_S)
+
+
+def eventually(true: Callable[[], object]) -> None:
+    """Wait for something that must happen soon."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_node_whose_files_were_edited_does_not_start(
     program: ModuleType, fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,6 +321,10 @@ class Group:
     def __init__(self, *, complete: bool) -> None:
         """State whether the other nodes are there."""
         self.complete = complete
+
+    def silent(self) -> list[str]:
+        """Reach all nodes."""
+        return []
 
     def waiting(self) -> str:
         """Return for whom the node waits."""
@@ -305,7 +367,7 @@ def test_a_leader_that_sends_something_else_is_queried_again(fleet: Fleet, text:
         fleet.start(TWO)
         fleet.turn()
         other.accept()[0].sendall(text + b"\n")
-        fleet.until(lambda: fleet.nodes[TWO].line is None)
+        fleet.until(lambda: not fleet.nodes[TWO].met)
     assert fleet.nodes[TWO].fault == ""
 
 

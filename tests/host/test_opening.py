@@ -57,6 +57,23 @@ def test_a_start_closes_the_port_and_the_passed_gate_opens_it(tmp_path: Path) ->
     assert host.table == "", "a unit that does not listen"
 
 
+def test_the_port_of_a_group_that_misses_a_node_is_closed_until_it_is_heard_again(tmp_path: Path) -> None:
+    """Whether the server has passed stays what it was."""
+    host, silent = Planned(tmp_path), "/run/sparkiac-a/silent"
+    host.write(silent, "no word from spark-02")
+    opening.restore(host)
+    assert CLOSED in host.table
+    host.path(silent).unlink()
+    opening.restore(host)
+    assert host.table == ""
+    PROGRAM.started(host, "sparkiac-a")
+    host.write(silent, "no word from spark-02")
+    opening.restore(host)
+    host.path(silent).unlink()
+    opening.restore(host)
+    assert CLOSED in host.table
+
+
 def test_a_unit_of_a_former_version_is_opened_by_the_switch_that_started_it(tmp_path: Path) -> None:
     host = Planned(tmp_path)
     PROGRAM.started(host, "sparkiac-a")

@@ -115,6 +115,21 @@ def test_ready_when_healthy_and_once(supervise: Callable[..., Supervised]) -> No
     assert unit.read("notified").count("--ready") == 1
 
 
+def test_a_server_whose_group_misses_a_node_is_not_ready_and_keeps_running(
+    supervise: Callable[..., Supervised],
+) -> None:
+    unit = supervise(health="healthy\n", silent="no word from spark-02")
+    unit.wait_for("--status=unhealthy no word from spark-02 WATCHDOG=1")
+    assert "--ready" not in unit.read("notified")
+    (unit.state / "silent").unlink()
+    unit.wait_for("--status=healthy WATCHDOG=1")
+    assert unit.read("notified").count("--ready") == 1
+    unit.write("silent", "no word from spark-02")
+    fed = len(unit.read("notified"))
+    wait_until(lambda: any("unhealthy" in line for line in unit.read("notified")[fed:]), what="not ready again")
+    assert unit.process.poll() is None
+
+
 def test_the_command_line_of_compose(supervise: Callable[..., Supervised]) -> None:
     unit = supervise()
     unit.wait_for_up()

@@ -53,6 +53,7 @@ class Fleet:
             "port": self.port,
         }
         group["peers"] = PEERS
+        self.group = group
         self.first = self.made("g 1", group)
         self.second = self.made("g 2", group)
         self.joined: dict[str, Any] = {}
@@ -69,8 +70,16 @@ class Fleet:
     def check(self) -> None:
         """Remember it if both hosts run the unit of the group, from different generations."""
         one, two = ((host.units.get("sparkiac-g") or Host.nothing).runs for host in self.hosts)
-        if one is not None and two is not None and one[:3] != two[:3]:
+        if one is not None and two is not None and counting_part(one) != counting_part(two):
             self.mixed.append((one, two))
+
+    def starts(self, *names: str) -> list[list[str]]:
+        """Return for each host systemd's IDs of the last starts of units, which another start changes."""
+        return [[host.units[f"sparkiac-{name}"].invocation for name in names] for host in self.hosts]
+
+    def ends(self, made: list[Made], run: str) -> list[str]:
+        """Switch both hosts at the same time and return the outcomes."""
+        return [str(each and each["outcome"]) for each in self.switch(made, run)]
 
     def switch(self, made: list[Made], run: str) -> list[dict[str, Any] | None]:
         """Switch both hosts at the same time; None for a host that was killed."""
@@ -162,6 +171,11 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         found.bury(host)
 
 
+def counting_part(text: str) -> str:
+    """Return what the compose files of both hosts must have in common, such as `g 1`: without their first comment."""
+    return text.rpartition("\n")[2][:3]
+
+
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the times after which hosts take each other as lost; their order stays."""
     for name, seconds in {"FIRST_CONTACT_S": 2.0, "LOST_S": 0.3, "SILENT_S": 1.2, "DOWN_S": 3.0}.items():
@@ -217,6 +231,63 @@ def test_both_hosts_switch(fleet: Fleet) -> None:
     assert [committed(host) for host in fleet.hosts] == names(fleet.second)
     assert fleet.mixed == []
     assert [state.read(host).decision for host in fleet.hosts] == [None, None]
+
+
+def test_a_group_keeps_running_if_nothing_that_counts_changed_on_any_host(fleet: Fleet) -> None:
+    before = fleet.starts("g")
+    made = fleet.made("# another description\ng 1", fleet.group)
+    for host in fleet.hosts:
+        host.log.clear()
+    assert fleet.ends(made, "second") == ["committed"] * 2
+    assert [committed(host) for host in fleet.hosts] == names(made)
+    assert fleet.starts("g") == before
+    assert fleet.ends(fleet.first, "rollback") == ["committed"] * 2
+    assert fleet.starts("g") == before
+    assert not any("stop sparkiac-g" in host.log for host in fleet.hosts)
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_a_change_on_one_host_restarts_the_group_on_all(fleet: Fleet, changed: int) -> None:
+    """The hosts decide so by themselves: no request names the unit."""
+    before = fleet.starts("g")
+    texts = ["g 1 more" if number == changed else "g 1" for number in range(2)]
+    pairs = zip(texts, NAMES, strict=True)
+    made = [generation({"g": text, "solo": "s"}, group=fleet.group, host=name) for text, name in pairs]
+    assert fleet.ends(made, "second") == ["committed"] * 2
+    assert not any(one == other for one, other in zip(before, fleet.starts("g"), strict=True))
+    assert fleet.mixed == []
+
+
+def test_only_the_group_that_changes_restarts(fleet: Fleet) -> None:
+    def two(text: str) -> list[Made]:
+        units = {"g": "g 1", "h": text, "solo": "s"}
+        return [generation(units, group=fleet.group, host=name) for name in NAMES]
+
+    assert fleet.ends(two("h 1"), "second") == ["committed"] * 2
+    before, other = fleet.starts("g"), fleet.starts("h")
+    assert fleet.ends(two("h 2"), "third") == ["committed"] * 2
+    assert fleet.starts("g") == before
+    assert not any(one == now for one, now in zip(other, fleet.starts("h"), strict=True))
+
+
+def test_a_unit_that_was_requested_restarts_on_all_hosts(fleet: Fleet) -> None:
+    before = fleet.starts("g")
+    requests = [runs.Request(each.name, "restart", "secret", ["sparkiac-g"]) for each in fleet.first]
+    fleet.together([lambda h=h, r=r: fleet.run(h, r) for h, r in zip(fleet.hosts, requests, strict=True)])
+    assert not any(one == now for one, now in zip(before, fleet.starts("g"), strict=True))
+
+
+def test_a_group_keeps_running_while_another_unit_fails_and_goes_back(fleet: Fleet) -> None:
+    before = fleet.starts("g")
+    solos = ["s", "s crash"]
+    made = [
+        generation({"g": "# another description\ng 1", "solo": solo}, group=fleet.group, host=name)
+        for solo, name in zip(solos, NAMES, strict=True)
+    ]
+    assert fleet.ends(made, "second") == ["back", "back"]
+    assert [committed(host) for host in fleet.hosts] == names(fleet.first)
+    assert fleet.starts("g") == before
+    assert [host.units["sparkiac-solo"].runs for host in fleet.hosts] == ["s", "s"]
 
 
 def test_no_host_stops_its_unit_while_requests_run_on_another(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,7 +454,7 @@ def test_a_decision_that_cannot_be_written_sends_the_group_back(fleet: Fleet) ->
         with pytest.raises(OSError, match="No space left"):
             coordinator.agree("ready", ok=True, decide=full)
         assert votes.ask(members, "ready", vote=True) == "back"
-        assert not coordinator.agree("ready", ok=True, decide=lambda: pytest.fail("it was decided"))
+        assert coordinator.agree("ready", ok=True, decide=lambda: pytest.fail("it was decided")) == "back"
     finally:
         coordinator.over.set()
         coordinator.server.shutdown()

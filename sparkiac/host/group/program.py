@@ -19,13 +19,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .. import local
 from ..contract import ContractError, validated
 from ..generation import GroupNode
 from ..local import LocalHost, notify, say
 from ..switch import record
+from ..switch.opening import SILENT
 from . import link as group_link
 
 STEP_S = 0.5
+PLACE = Path(os.environ.get("RUNTIME_DIRECTORY", "/run/sparkiac"))
+"""Runtime directory of the unit."""
 
 
 class Stop:
@@ -54,16 +58,24 @@ def run(link: group_link.Leader | group_link.Worker, command: list[str]) -> int:
             say(f"group: {said}")
             notify(f"STATUS=starting {said}")  # like the one of `supervise`, it begins with the state of the server
         link.step(STEP_S)
+        tell(link.silent())
     link.close()
     status = ended(server)
     if stop.requested:
         return status
     if link.fault:
         say(f"group: {link.fault}")
-        if directory := os.environ.get("RUNTIME_DIRECTORY"):  # this start does not count (switch/starts.py)
-            Path(directory, "ran").unlink(missing_ok=True)
+        (PLACE / "ran").unlink(missing_ok=True)  # this start does not count (switch/starts.py)
         return 1
     return status if status > 0 else 1
+
+
+def tell(silent: list[str]) -> None:
+    """Say which nodes are not reached. The server is not ready until all are, and keeps running: a link comes back."""
+    if silent:
+        local.write(LocalHost(), f"{PLACE}/{SILENT}", f"no word from {', '.join(silent)}")
+    else:
+        (PLACE / SILENT).unlink(missing_ok=True)
 
 
 def ended(server: subprocess.Popen[bytes] | None) -> int:

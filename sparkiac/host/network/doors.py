@@ -1,8 +1,8 @@
 """The tables `sparkiac` of nftables: ports that take no new connections, and ports that are open for peers only.
 
-Its sets are `closed` (units whose server has not passed yet, or gives wrong answers) and `drained` (units that are
-about to stop), each by address and port for IPv4 and IPv6, and by port for units that listen on all addresses. The
-rules match the first packet (SYN) of a connection, so connections that exist are never cut.
+Its sets are `closed` (units whose server has not passed yet, gives wrong answers, or whose group does not reach a node)
+and `drained` (units that are about to stop), each by address and port for IPv4 and IPv6, and by port for units that
+listen on all addresses. The rules match the first packet (SYN) of a connection, so connections that exist are never cut.
 
 The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
 The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a
@@ -69,7 +69,7 @@ class Doors(NamedTuple):
     closed: Mapping[str, str] = {}
     """Unit → address:port of a server that has not passed since its start."""
     wrong: Mapping[str, str] = {}
-    """Unit → address:port of a ready server whose last answers were wrong."""
+    """Unit → address:port of a ready server whose last answers were wrong, or whose group does not reach a node."""
     held_open: Mapping[str, float] = {}
     """Unit → time of the monotonic clock until which its port is open although it has not passed."""
     drained: Mapping[str, str] = {}

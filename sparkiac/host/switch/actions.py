@@ -10,6 +10,8 @@ from ..local import LocalHost
 from . import effects, record, store
 
 RUNNING = ("active", "reloading")
+STAYING = ("enable", "wait")
+"""Actions that do not disturb a unit."""
 
 
 class UnitAction(NamedTuple):

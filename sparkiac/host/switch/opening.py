@@ -1,7 +1,8 @@
 """When the port of a unit is open: closed at its start, open once its server has passed, or for a time on request.
 
 The health check decides when a server has passed: a version that is new on this host by its answers, and one that has
-passed before by its health alone. A port is closed while the health check says that the last answers were wrong.
+passed before by its health alone. A port is closed while the health check says that the last answers were wrong, and
+while a node of a group does not reach another one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ..network.doors import Doors
 from ..network.nft import DoorsError
 from . import store
 
+SILENT = "silent"
+"""File in the runtime directory of a node of a group: which nodes it does not reach. `supervise` reads it too."""
 CHECK_S = 5
 CHECKS = 86_400 // CHECK_S
 """After a day the program ends, and systemd starts the version that is installed then."""
@@ -92,11 +95,13 @@ def restore(machine: LocalHost) -> None:
 
 
 def wrong_units(machine: LocalHost, units: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the units that are ready and whose last answers were wrong, with address:port."""
+    """Return the ready units whose last answers were wrong, or whose group misses a node, with address:port."""
     places = {unit["name"]: unit["listen"] for unit in units if unit["listen"]}
     states = local.states(machine, [*places])
-    wrong = (name for name, state in states.items() if WRONG.search(state["StatusText"]))
-    return {name: places[name] for name in wrong if states[name]["ActiveState"] == "active"}
+    ready = {name: state["StatusText"] for name, state in states.items() if state["ActiveState"] == "active"}
+    wrong = {name for name, text in ready.items() if WRONG.search(text)}
+    apart = {name for name in ready if machine.path(f"/run/{name}/{SILENT}").exists()}
+    return {name: places[name] for name in sorted(wrong | apart)}
 
 
 def current(found: Doors, names: list[str]) -> Doors:

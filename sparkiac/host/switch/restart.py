@@ -19,7 +19,7 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str
     wanted = store.running_in(plan, turn)
     for unit in wanted:
         name = unit["name"]
-        if name in also and (name not in steps or steps[name].action in ("enable", "wait")):
+        if name in also and (name not in steps or steps[name].action in actions.STAYING):
             steps[name] = UnitAction(name, "restart", "the group restarts")
     for unit in store.resting_in(plan, turn):
         if unit["name"] in steps:

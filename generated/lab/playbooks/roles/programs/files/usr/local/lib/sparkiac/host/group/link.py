@@ -4,7 +4,7 @@ A worker sends its host and its version of the group in one line of JSON. When a
 leader, the leader sends `go` to all of them; to another version it sends why the group does not start. After that, a
 connection that ends, or a worker that connects again, shows that a node has ended. A link that is down for minutes ends
 no connection. Both sides send an empty line every few seconds: without traffic, a host that starts again after a power
-cut would not end the connections that it had before.
+cut would not end the connections that it had before, and a node would not know that it does not reach another one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any
 
 from ..contract import parsed
 
-BEAT_S = 5.0
+BEAT_S = 2.0
+SILENT_S = 7.0
+"""After so long without a line, a node is not reached. TCP sends again what a link that was down for 3 s has lost."""
 CONNECT_S = 2.0
 RETRY_S = 0.5
 LIMIT_BYTES = 65_536
@@ -33,6 +35,7 @@ class Line:
         """Take a connection."""
         connection.settimeout(0)
         self.connection, self.rest = connection, b""
+        self.heard = time.monotonic()
 
     def fileno(self) -> int:
         """Return the file descriptor, for select()."""
@@ -54,6 +57,7 @@ class Line:
             return []
         except OSError:
             return None
+        self.heard = time.monotonic()
         *lines, self.rest = (self.rest + data).split(b"\n")
         try:
             found = [parsed(line) for line in lines if line]
@@ -78,6 +82,12 @@ class Node:
         self.fault = ""
         """Why this node must end."""
         self.beaten = time.monotonic()
+        self.met: dict[str, Line] = {}
+        """Connection to each worker, or to the leader."""
+
+    def silent(self) -> list[str]:
+        """Return the nodes of a group that has met which this one does not reach, although no connection has ended."""
+        return [name for name, line in self.met.items() if self.complete and time.monotonic() - line.heard > SILENT_S]
 
     def beat(self, lines: list[Line]) -> None:
         """Send an empty line on each connection if that was not done for some seconds."""
@@ -85,6 +95,11 @@ class Node:
             self.beaten = time.monotonic()
             for line in lines:
                 line.send()
+
+    def close(self) -> None:
+        """End the connections."""
+        for line in self.met.values():
+            line.close()
 
 
 class Leader(Node):
@@ -97,15 +112,14 @@ class Leader(Node):
         self.server = socket.create_server((node["address"], node["port"]), family=family)
         self.server.settimeout(0)
         self.strangers: list[Line] = []
-        self.workers: dict[str, Line] = {}
 
     def waiting(self) -> str:
         """Return for which nodes this one waits."""
-        return f"waiting for {', '.join(name for name in self.node['workers'] if name not in self.workers)} to start"
+        return f"waiting for {', '.join(name for name in self.node['workers'] if name not in self.met)} to start"
 
     def step(self, seconds: float) -> None:
         """Wait for connections and lines, at most for so long."""
-        lines = [*self.strangers, *self.workers.values()]
+        lines = [*self.strangers, *self.met.values()]
         self.beat(lines)
         watched: list[socket.socket | Line] = [self.server, *lines]
         ready, _, _ = select.select(watched, [], [], seconds)
@@ -113,9 +127,9 @@ class Leader(Node):
             self._hear(line, line.receive())
         if self.server in ready:
             self._accept()
-        if not self.complete and not self.fault and len(self.workers) == len(self.node["workers"]):
+        if not self.complete and not self.fault and len(self.met) == len(self.node["workers"]):
             self.complete = True
-            for line in self.workers.values():
+            for line in self.met.values():
                 line.send({GO: True})
 
     def _accept(self) -> None:
@@ -137,8 +151,8 @@ class Leader(Node):
     def _drop(self, line: Line) -> None:
         line.close()
         self.strangers = [each for each in self.strangers if each is not line]
-        for name in [name for name, each in self.workers.items() if each is line]:
-            del self.workers[name]
+        for name in [name for name, each in self.met.items() if each is line]:
+            del self.met[name]
             if self.complete:
                 self.fault = f"{name} has ended: all nodes of the group end and start again"
 
@@ -155,13 +169,14 @@ class Leader(Node):
             line.send({REFUSED: self.fault})
             line.close()
         else:
-            if name in self.workers:  # its host lost power while it waited
-                self.workers[name].close()
-            self.workers[name] = line
+            if name in self.met:  # its host lost power while it waited
+                self.met[name].close()
+            self.met[name] = line
 
     def close(self) -> None:
         """End all connections."""
-        for line in [*self.strangers, *self.workers.values()]:
+        super().close()
+        for line in self.strangers:
             line.close()
         self.server.close()
 
@@ -169,23 +184,22 @@ class Leader(Node):
 class Worker(Node):
     """A node that connects to the leader."""
 
-    line: Line | None = None
-
     def waiting(self) -> str:
         """Return for which nodes this one waits."""
-        if self.line is None:
+        if not self.met:
             return f"waiting for the leader {self.node['leader']} to start"
         return f"waiting for the other workers of {self.node['leader']} to start"
 
     def step(self, seconds: float) -> None:
         """Connect, or wait for a line, at most for so long."""
-        if self.line is None:
+        if not self.met:
             self._connect()
             return
-        self.beat([self.line])
-        if not select.select([self.line], [], [], seconds)[0]:
+        [line] = self.met.values()
+        self.beat([line])
+        if not select.select([line], [], [], seconds)[0]:
             return
-        values = self.line.receive()
+        values = line.receive()
         if values is None:
             self._lost()
         for value in values or ():
@@ -198,18 +212,13 @@ class Worker(Node):
         except OSError:
             time.sleep(RETRY_S)
             return
-        self.line = Line(connection)
-        self.line.send({"host": self.node["host"], "version": self.node["version"]})
+        self.met[self.node["leader"]] = line = Line(connection)
+        line.send({"host": self.node["host"], "version": self.node["version"]})
 
     def _lost(self) -> None:
         self.close()
-        self.line = None
+        self.met.clear()
         if self.complete:
             self.fault = f"{self.node['leader']} has ended: all nodes of the group end and start again"
         else:
             time.sleep(RETRY_S)
-
-    def close(self) -> None:
-        """End the connection."""
-        if self.line is not None:
-            self.line.close()

@@ -17,7 +17,11 @@ from ..network.peers import PeerHandler, PeerServer
 TIMEOUT_S = 5
 GO, BACK, WAIT = "go", "back", "wait"
 LIMIT_BYTES = 4096
-"""Most bytes of a vote and of an answer. Both have about 100."""
+"""Most bytes of a vote and of an answer. Both have about 100, and the names of some units."""
+Vote = bool | list[str]
+"""Whether a host can go on, or the units that restart on it."""
+Answer = str | list[str]
+"""A word, or the units that restart on all hosts."""
 
 
 class Members(NamedTuple):
@@ -37,7 +41,7 @@ class Members(NamedTuple):
         return [name for name in self.names if name != self.coordinator]
 
 
-def ask(members: Members, name: str | None, *, vote: bool) -> str | None:
+def ask(members: Members, name: str | None, *, vote: Vote) -> Answer | None:
     """Send a vote to the coordinator and return its answer; None if there is none."""
     body = {"host": members.host, "round": name, "vote": vote}
     connection = http.client.HTTPConnection(members.address, members.port, timeout=TIMEOUT_S)
@@ -49,7 +53,7 @@ def ask(members: Members, name: str | None, *, vote: bool) -> str | None:
         return None
     finally:
         connection.close()
-    return answer if answer in (GO, BACK, WAIT) else None
+    return answer if answer in (GO, BACK, WAIT) or isinstance(answer, list) else None
 
 
 def path_of(members: Members) -> str:
@@ -57,7 +61,7 @@ def path_of(members: Members) -> str:
     return f"/{quote(members.run, safe='')}"
 
 
-def serve(members: Members, hear: Callable[[str, str | None, bool], str]) -> PeerServer:
+def serve(members: Members, hear: Callable[[str, str | None, Vote], Answer]) -> PeerServer:
     """Listen on the coordinator's address; answer `back` to votes for other runs; refuse other tokens."""
     wanted = f"Bearer {members.token}".encode()
 
@@ -75,7 +79,7 @@ def serve(members: Members, hear: Callable[[str, str | None, bool], str]) -> Pee
                 vote = parsed(self.rfile.read(int(size)))
                 if known and vote["host"] not in members.others:
                     return self.send_error(403)
-                answer = hear(vote["host"], vote["round"], vote["vote"] is True) if known else BACK
+                answer = hear(vote["host"], vote["round"], vote["vote"]) if known else BACK
             except (ValueError, KeyError, TypeError):
                 return self.send_error(400)
             data = json.dumps({"answer": answer}).encode()
