@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.ansible_python import interpreter
 from tests.callback import LESS_WORK
+from tests.forked_python import interpreter
 
 
 class Played(NamedTuple):
