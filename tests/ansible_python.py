@@ -1,4 +1,4 @@
-"""A Python that runs Ansible's modules in tests, and keeps what it compiles.
+"""A Python that runs Ansible's modules on hosts of a bed, and keeps what it compiles.
 
 Ansible sends each module as an archive of its sources, so that Python compiles about fifty files in each of some
 thousand runs: a third of the time of a task.
@@ -13,23 +13,9 @@ import zipimport
 from pathlib import Path
 
 
-def program(python: str = sys.executable) -> str:
+def program(python: str) -> str:
     """Return the text of this file as a program of a Python, which keeps its files in its own folder."""
     return f"#!{python}\n{Path(__file__).read_text()}"
-
-
-def interpreter() -> Path:
-    """Return this file as a program of the running Python, for `ansible_python_interpreter`."""
-    text = program()
-    name = f"{sys.implementation.cache_tag}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    file = Path(__file__).parents[1] / ".pytest_cache/ansible" / name / "python"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(f".{os.getpid()}")
-        new.write_text(text)
-        new.chmod(0o755)
-        new.replace(file)
-    return file
 
 
 def kept(path: str, source: bytes) -> object:

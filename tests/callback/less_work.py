@@ -2,10 +2,12 @@
 
 Each run packs the modules that it uses, with what they import, for which it compiles about fifty files a module. They
 are kept for later runs. While Ansible waits for a host, it looks a thousand times a second whether a task has ended.
+Each task is a fork, in which a collection of garbage copies the pages of all that Ansible has loaded.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -33,6 +35,8 @@ class CallbackModule(CallbackBase):
     def __init__(self) -> None:
         """Use the kept modules, unless this Ansible does not lock what other runs may write at the same time."""
         super().__init__()
+        gc.disable()
+        gc.freeze()
         constants.DEFAULT_INTERNAL_POLL_INTERVAL = 0.01
         if hasattr(module_common, "_locking"):
             KEPT.mkdir(parents=True, exist_ok=True)

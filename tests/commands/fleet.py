@@ -14,8 +14,8 @@ import pytest
 from sparkiac.console import finish, run
 from sparkiac.render import playbooks
 from sparkiac.report import assets
-from tests.ansible_python import interpreter
 from tests.conftest import ROOT
+from tests.forked_python import interpreter
 from tests.plan.fleets import LOCK, deployment
 
 HOSTS: Final = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.commands.inputs import Exit
-from tests.ansible_python import interpreter
 from tests.commands import fleet
 from tests.commands.fleet import LEASE, LOCAL, RESTART, SAME
 from tests.conftest import ROOT
+from tests.forked_python import interpreter
 from tests.plan.fleets import service
 
 if TYPE_CHECKING:

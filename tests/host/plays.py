@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.ansible_python import interpreter
 from tests.callback import LESS_WORK
+from tests.forked_python import interpreter
 
 
 class Played(NamedTuple):
@@ -30,8 +30,9 @@ def started(
     folder: Path, *words: str, playbook: str = "play.yml", inventory: str = "here,", connection: str = "local"
 ) -> subprocess.Popen[str]:
     """Start a playbook of a folder, whose `bin` comes first in PATH and which stand-ins know as $STUB."""
+    # Without a virtual environment that is active, `python3` could be a script that looks for one.
     env = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "STUB": str(folder),
         "HOME": str(folder / "home"),
         "LC_ALL": "C.UTF-8",

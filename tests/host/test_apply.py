@@ -118,6 +118,16 @@ def machine() -> str:
     return str(owner.partition("[")[2].partition("/")[0])
 
 
+def committed(tree: Path) -> str:
+    """Commit a tree to Git; return the commit."""
+    git = ("git", "-C", str(tree), "-c", "user.name=T", "-c", "user.email=t@example.org")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    (tree / ".git/info/exclude").write_text("home\n")  # of the Ansible of this test
+    for words in (("add", "--all"), ("commit", "--quiet", "-m", "one")):
+        subprocess.run([*git, *words], check=True)
+    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def renewals(bench: Bench, host: str) -> int:
     """Return how often the lease of a host was renewed."""
     return bench.at(host, "asked").count("lease renew --run ")
@@ -171,22 +181,6 @@ def test_hosts_change_one_after_the_other_and_the_second_run_changes_nothing(ben
     assert "PLAY [Change]" not in again.said or "skipping: no hosts matched" in again.said
 
 
-def test_a_host_learns_the_commit_of_a_clean_tree(tmp_path: Path) -> None:
-    bench = make(tmp_path, (("spark-01",),))
-    git = ("git", "-C", str(bench.lab), "-c", "user.name=T", "-c", "user.email=t@example.org")
-    subprocess.run([*git, "init", "--quiet"], check=True)
-    (bench.lab / ".git/info/exclude").write_text("home\n")  # of the Ansible of this test
-    for words in (("add", "--all"), ("commit", "--quiet", "-m", "one")):
-        subprocess.run([*git, *words], check=True)
-    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    assert bench.apply().code == 0
-    assert bench.at("spark-01", "commit") == commit
-    (bench.lab / "note").touch()
-    bench.at("spark-01", "differs", "yes")
-    bench.apply()
-    assert bench.at("spark-01", "commit") == ""
-
-
 def test_the_leases_of_a_killed_controller_are_not_renewed_and_are_taken_at_once(bench: Bench) -> None:
     renewing_every_second(bench)
     bench.at("spark-01", "slow", "600")
@@ -216,8 +210,9 @@ def test_a_dry_run_shows_every_difference_and_changes_nothing(tmp_path: Path) ->
     assert not (bench.folder / "at/spark-01/var").exists()
 
 
-def test_a_group_changes_together_with_one_secret_token(tmp_path: Path) -> None:
+def test_a_group_changes_together_with_one_secret_token_and_learns_the_commit(tmp_path: Path) -> None:
     bench = make(tmp_path, (("spark-01",), ("spark-02", "spark-03")))
+    commit = committed(bench.lab)
     # A part of a group is refused before any host is contacted.
     done = bench.apply("--limit", "spark-01,spark-02")
     assert done.code == 2
@@ -235,11 +230,14 @@ def test_a_group_changes_together_with_one_secret_token(tmp_path: Path) -> None:
     # Secrets are compared by salted hash.
     assert bench.at("spark-02", "etc/sparkiac/secrets/vllm_api_key") == "hunter2hunter2"
     assert "hunter2" not in done.said.replace('"vllm_api_key": "hunter2hunter2"', "")
-    # One host differs: the other takes part, and its unit restarts too.
+    assert [bench.at(host, "commit") for host in bench.hosts()] == [commit] * 3
+    # One host differs: the other takes part, and its unit restarts too. The tree is not that of a commit any more.
     (tmp_path / "at/order").unlink()
+    (bench.lab / "note").touch()
     bench.at("spark-03", "differs", "")
     assert bench.apply("--limit", "spark-02,spark-03", "--tags", "switch").code == 0
     assert sorted(bench.order()) == [f"spark-0{number} committed sparkiac-qwen36" for number in (2, 3)]
+    assert [bench.at(host, "commit") for host in bench.hosts()] == [commit, "", ""]
 
 
 def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) -> None:
@@ -323,19 +321,6 @@ def test_a_host_that_drops_out_in_the_preflight_is_the_only_failure(bench: Bench
     assert "spark-01 cannot be changed" not in done.said
     assert bench.at("spark-01", "lease.json") == ""
     assert bench.order() == []
-
-
-def test_tags_run_one_part(tmp_path: Path) -> None:
-    """The part `check` runs in the test of a group."""
-    bench = make(tmp_path, (("spark-01",),))
-    done = bench.apply("--tags", "stage")
-    assert done.code == 0, done.said
-    assert "stage" in bench.asked("spark-01")
-    assert bench.order() == []
-    assert bench.at("spark-01", "lease.json") == ""
-    done = bench.apply("--tags", "switch")
-    assert done.code == 0, done.said
-    assert bench.order() == ["spark-01 committed"]
 
 
 def test_a_service_that_does_not_answer_fails_the_run(bench: Bench) -> None:
@@ -441,8 +426,11 @@ done
 """
 
 
-def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -> None:
-    """It reads what the playbooks send, and computes the same name of the generation."""
+def test_the_real_program_arrives_as_a_bundle_and_stages_with_a_tag_that_runs_this_part_alone(tmp_path: Path) -> None:
+    """It reads what the playbooks send, and computes the same name of the generation.
+
+    The part `check` runs alone in the test of a group, `switch` in that of a killed controller.
+    """
     bench = make(tmp_path, (("spark-01",),), real=True)
     (bench.lab / "bin").mkdir()
     for name, text in (("systemctl", SYSTEMCTL), ("docker", "#!/bin/sh\nexit 1\n")):
@@ -454,6 +442,9 @@ def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -
     text = (bench.lab / "hosts/spark-01/etc/sparkiac/qwen36/compose.yaml").read_text()
     assert (generation / "files/etc/sparkiac/qwen36/compose.yaml").read_text() == text
     assert tree.hashes(bench.lab, "spark-01")["generation"] == generation.name
+    assert "Send requests to the services" not in done.said
+    assert bench.at("spark-01", "var/lib/sparkiac/state.json") == ""
+    assert bench.at("spark-01", "run/sparkiac/lease.json") == ""
     done = bench.apply("--check", "--tags", "switch")
     assert done.code == 0, done.said
     assert "would start sparkiac-qwen36: not running" in done.said

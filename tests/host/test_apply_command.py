@@ -14,7 +14,7 @@ from sparkiac.commands.apply.options import parse
 from sparkiac.commands.apply.session import ApplySession
 from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.inputs import Exit
-from tests.ansible_python import interpreter
+from tests.forked_python import interpreter
 from tests.host import tree
 from tests.host.test_apply import LOCAL, Bench, make
 from tests.plan.fleets import deployment, planned

@@ -30,19 +30,23 @@ esac
 """
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Path:
+def bench_in(folder: Path) -> Path:
     """Return a folder with the stand-in and a play of this role alone."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/docker").write_text(DOCKER)
-    (tmp_path / "bin/docker").chmod(0o755)
-    (tmp_path / "images").write_text("")
+    (folder / "bin").mkdir()
+    (folder / "bin/docker").write_text(DOCKER)
+    (folder / "bin/docker").chmod(0o755)
+    (folder / "images").write_text("")
     variables = {"host": "spark-01", "images": [IMAGE, BUILT], "builds": [{"image": BUILT, "name": "engine"}]}
     variables |= {"gpu_image": IMAGE, "images_from": None, "copied_by": [], "nft_optional": False, "image_ids": {}}
     written = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}}
     roles = [{"role": str(PLAYBOOKS / "roles/images")}]
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": roles}]))
-    return tmp_path
+    (folder / "play.yml").write_text(yaml.safe_dump([written | {"roles": roles}]))
+    return folder
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    return bench_in(tmp_path)
 
 
 def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(bench: Path) -> None:
@@ -69,38 +73,55 @@ def test_with_the_built_image_there_the_rest_is_pulled_once(bench: Path) -> None
     assert "changed=0" in said
 
 
-REFUSALS = [
-    "Error response from daemon: unauthorized: authentication required",
-    'Error response from daemon: Head "https://nvcr.io/v2/x": received unexpected HTTP status: 401 Unauthorized',
-    "denied: requested access to the resource is denied",
-]
+UNAUTHORIZED = "Error response from daemon: unauthorized: authentication required"
+NGC = "nvcr.io, with '$oauthtoken' and, as password, an NGC API key."
+REFUSED = {
+    "daemon": ("nvcr.io/", UNAUTHORIZED, NGC),
+    "status": (
+        "nvcr.io/",
+        'Error response from daemon: Head "https://nvcr.io/v2/x": received unexpected HTTP status: 401 Unauthorized',
+        NGC,
+    ),
+    "denied": ("nvcr.io/", "denied: requested access to the resource is denied", NGC),
+    "port": ("registry.lan:5000/", UNAUTHORIZED, "registry.lan:5000, with an account that can pull it."),
+    "hub": ("", UNAUTHORIZED, "docker.io, with an account that can pull it."),
+    "github": ("ghcr.io/", UNAUTHORIZED, "ghcr.io, with an account that can pull it."),
+}
+"""Host → the registry of its image, what that says, and the login that is named."""
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
-def test_a_registry_that_refuses_is_asked_once_and_the_login_is_named(bench: Path, refusal: str) -> None:
-    """(HST003) The account's name holds a dollar sign, which a shell must not replace."""
-    (bench / "images").write_text(f"{BUILT}\n")
-    (bench / "refusal").write_text(refusal)
-    code, _, said = play(bench)
-    sentence = re.sub(r"\s+", " ", said)
-    assert code == 2
-    assert "HST003: nvcr.io refuses nvcr.io/nvidia/vllm@sha256:0000" in sentence
-    assert "docker login nvcr.io, with '$oauthtoken' and, as password, an NGC API key" in sentence
-    assert (bench / "log").read_text().count("pull --quiet") == 1
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run the role on hosts that are all refused: the folder with a folder for each, and what was said."""
+    folder = bench_in(tmp_path_factory.mktemp("refused"))
+    [written] = yaml.safe_load((folder / "play.yml").read_text())
+    common, hosts = written.pop("vars")["sparkiac"], {}
+    for host, (prefix, refusal, _) in REFUSED.items():
+        (folder / host).mkdir()
+        (folder / host / "images").write_text(f"{BUILT}\n")
+        (folder / host / "refusal").write_text(refusal)
+        images = [IMAGE.replace("nvcr.io/", prefix), BUILT]
+        own = {**common, "host": host, "images": images, "gpu_image": images[0]}
+        hosts[host] = {"sparkiac": own, "stub": str(folder / host)}
+    (folder / "play.yml").write_text(yaml.safe_dump([{**written, "environment": {"STUB": "{{ stub }}"}}]))
+    (folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
+    done = play(folder, inventory="inventory.yml")
+    assert done.code == 2
+    return folder, done.sentence
 
 
-@pytest.mark.parametrize(
-    ("prefix", "registry"), [("registry.lan:5000/", "registry.lan:5000"), ("", "docker.io"), ("ghcr.io/", "ghcr.io")]
-)
-def test_another_registry_wants_another_account(bench: Path, prefix: str, registry: str) -> None:
-    """(HST003) An image without a registry in its name is of Docker Hub."""
-    (bench / "images").write_text(f"{BUILT}\n")
-    (bench / "refusal").write_text(REFUSALS[0])
-    written = bench / "play.yml"
-    written.write_text(written.read_text().replace("nvcr.io/", prefix))
-    said = play(bench).sentence
-    assert f"docker login {registry}, with an account that can pull it" in said
-    assert "oauthtoken" not in said
+@pytest.mark.parametrize("host", REFUSED)
+def test_a_registry_that_refuses_is_asked_once_and_the_login_is_named(refused: tuple[Path, str], host: str) -> None:
+    """(HST003) An image without a registry in its name is of Docker Hub.
+
+    The account's name at NVIDIA's holds a dollar sign, which a shell must not replace.
+    """
+    folder, said = refused
+    prefix, _, login = REFUSED[host]
+    assert f"refuses {prefix}nvidia/vllm@sha256:0000" in said
+    assert f"HST003: {login.split(',')[0]} refuses" in said
+    assert f"As root on {host}: docker login {login}" in said
+    assert (folder / host / "log").read_text().count("pull --quiet") == 1
 
 
 def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> None:

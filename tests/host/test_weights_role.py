@@ -9,7 +9,7 @@ import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -18,7 +18,18 @@ from sparkiac.render import playbooks
 from tests.host import programs
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
-from tests.host.staging import FILES, NFT, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
+from tests.host.staging import (
+    FILES,
+    NFT,
+    SAFETENSORS,
+    SYSTEMCTL,
+    SYSTEMD_RUN,
+    Store,
+    contents,
+    free_port,
+    tiny,
+    write_stubs,
+)
 from tests.standin.hub import Fault, Hub, Repository, sha256
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +46,8 @@ class Fleet:
     stores: dict[str, Store] = field(default_factory=dict)
     unplugged: set[str] = field(default_factory=set)
     """Hosts that nobody shares a fabric with."""
+    reserved: dict[str, int] = field(default_factory=dict)
+    """How many bytes must stay free on a host."""
     token: str | None = None
     port: int = field(default_factory=free_port)
 
@@ -59,6 +72,11 @@ class Fleet:
             shutil.move(self.stores[name].manifests / f"{slug}.json", self.folder / "models" / f"{slug}.json")
             self.stores[name].wanted[-1]["manifest"] = f"models/{slug}.json"
         return commit
+
+    def fill(self, name: str, hub: Hub) -> None:
+        """Let a host have its models, as after an apply."""
+        shutil.copytree(self.folder / "models", self.stores[name].manifests / "models")
+        assert self.stores[name].fetch(hub.url).code == 0
 
     def variables(self, name: str, endpoint: str) -> dict[str, Any]:
         """Make the variables of a host."""
@@ -87,7 +105,7 @@ class Fleet:
             "stage_share_unit": f"sparkiac-share-{name}",
             "weights_secrets": own["secrets"],
             "stage_share_port": self.port,
-            "weights_reserve_bytes": 0,
+            "weights_reserve_bytes": self.reserved.get(name, 0),
         }
 
     def apply(self, endpoint: str, *words: str) -> Played:
@@ -97,19 +115,53 @@ class Fleet:
         return play(self.folder, *words, playbook="playbooks/play.yml", inventory="inventory.yml")
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+def make(folder: Path) -> Fleet:
+    """Write a play of the role."""
     for name in ("bin", "playbooks"):
-        (tmp_path / name).mkdir()
-    write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL, "nft": NFT})
-    (tmp_path / "playbooks/roles").mkdir()
+        (folder / name).mkdir()
+    write_stubs(folder / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL, "nft": NFT})
+    (folder / "playbooks/roles").mkdir()
     for name in ("roles/stage", "roles/weights", "vars", "bundle.py"):
-        (tmp_path / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
-    programs.write(tmp_path / "playbooks/roles/programs/files")
+        (folder / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
+    programs.write(folder / "playbooks/roles/programs/files")
     roles = [{"role": "stage", "when": False}, {"role": "weights"}]
     written = {"hosts": "all", "gather_facts": False, "vars_files": ["vars/main.yml"], "roles": roles}
-    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
-    return Fleet(tmp_path)
+    (folder / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
+    return Fleet(folder)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    return make(tmp_path)
+
+
+class Alone(NamedTuple):
+    """A dry run and a run on hosts without a common fabric, and what they asked of the hub."""
+
+    fleet: Fleet
+    checked: Played
+    left: list[Path]
+    """The files on hosts after the dry run."""
+    done: Played
+    asked: list[str]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """Let `one` and `two` want the same model, `full` have no room, `refused` want a gated model, `bare` want none."""
+    fleet = make(tmp_path_factory.mktemp("alone"))
+    fleet.want(tiny(), "one", "two", layout="directory")
+    fleet.want(large := tiny("acme/large"), "full")
+    fleet.want(gated := tiny("acme/gated", gated="manual"), "refused")
+    fleet.host("bare")
+    fleet.unplugged = {*fleet.stores}
+    fleet.reserved = {"full": 1 << 62}
+    fleet.strip()
+    with Hub(tiny(), large, gated) as hub:
+        checked = fleet.apply(hub.url, "--check", "--diff")
+        assert hub.requests == []
+        left = [path for store in fleet.stores.values() for path in store.folder.rglob("*") if path.is_file()]
+        return Alone(fleet, checked, left, fleet.apply(hub.url), hub.asked())
 
 
 def large_from_hub(hub: Hub) -> int:
@@ -152,26 +204,11 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
     assert "1 files: model-00001.safetensors" in done.sentence
 
 
-def test_a_dry_run_tells_what_would_come_and_writes_nothing(fleet: Fleet) -> None:
-    fleet.want(repository := tiny(), "one", "two")
-    fleet.strip()
-    with Hub(repository) as hub:
-        before = sorted(fleet.folder.rglob("*"))
-        code, _, said = fleet.apply(hub.url, "--check", "--diff")
-        assert code == 0, said
-        size = sum(map(len, FILES.values()))
-        assert (
-            f"would download {size} bytes of acme/tiny@{repository.head()} into {fleet.stores['one'].path}, 5" in said
-        )
-        assert [path for path in fleet.stores["one"].folder.rglob("*") if path not in before] == []
-        assert hub.requests == []
-
-
 def test_a_host_that_has_it_gives_it_whichever_comes_first(fleet: Fleet) -> None:
     """The new host is the first of the play; the hub cannot be reached at all."""
     commit = fleet.want(repository := tiny(), "old")
     with Hub(repository) as hub:
-        assert fleet.apply(hub.url)[0] == 0
+        fleet.fill("old", hub)
     fleet.want(repository, "new")
     code, _, said = fleet.apply("http://127.0.0.1:9")
     assert code == 0, said
@@ -181,7 +218,7 @@ def test_a_host_that_has_it_gives_it_whichever_comes_first(fleet: Fleet) -> None
 def test_with_a_limit_the_hub_is_asked_and_no_other_host_is_touched(fleet: Fleet) -> None:
     commit = fleet.want(repository := tiny(), "one", "two")
     with Hub(repository) as hub:
-        assert fleet.apply(hub.url, "--limit", "one")[0] == 0
+        fleet.fill("one", hub)
         code, changed, said = fleet.apply(hub.url, "--limit", "two")
         assert (code, set(changed)) == (0, {"two"}), said
         assert large_from_hub(hub) == 2
@@ -213,14 +250,6 @@ def test_a_host_that_cannot_share_is_named_and_the_hub_gives_all(fleet: Fleet) -
     assert fleet.stores["two"].snapshot(commit) == FILES
 
 
-def test_hosts_without_a_common_fabric_both_ask_the_hub(fleet: Fleet) -> None:
-    fleet.want(repository := tiny(), "one", "two", layout="directory")
-    fleet.unplugged = {"two"}
-    with Hub(repository) as hub:
-        assert fleet.apply(hub.url)[0] == 0
-        assert large_from_hub(hub) == 2
-
-
 def test_each_model_has_a_first_host_of_its_own(fleet: Fleet) -> None:
     """The second host downloads what the first does not want, at the same time, and then both give."""
     fleet.want(first := tiny("acme/first"), "one", "two")
@@ -234,16 +263,6 @@ def test_each_model_has_a_first_host_of_its_own(fleet: Fleet) -> None:
         store.verify("--manifests", str(store.folder / "root/etc/sparkiac")).code == 0
         for store in fleet.stores.values()
     )
-
-
-def test_no_room_stops_a_host_before_anything_is_fetched(fleet: Fleet) -> None:
-    fleet.want(repository := tiny(), "one")
-    with Hub(repository) as hub:
-        for words in (["--check"], []):
-            code, _, said = fleet.apply(hub.url, "-e", json.dumps({"weights_reserve_bytes": 1 << 62}), *words)
-            assert code == 2
-            assert "GiB must stay free" in re.sub(r"\s+", " ", said)
-        assert hub.requests == []
 
 
 def test_the_tokens_are_shown_nowhere(fleet: Fleet) -> None:
@@ -262,16 +281,30 @@ def test_the_tokens_are_shown_nowhere(fleet: Fleet) -> None:
     assert TOKEN not in (fleet.folder / "log").read_text()
 
 
-def test_a_hub_that_refuses_ends_the_play_with_its_sentence(fleet: Fleet) -> None:
-    fleet.want(repository := tiny(gated="manual"), "one")
-    with Hub(repository) as hub:
-        code, _, said = fleet.apply(hub.url)
-    assert code == 2
-    assert "acme/tiny is gated, and no token was sent; accept its terms on" in re.sub(r"\s+", " ", said)
+def test_a_dry_run_tells_what_would_come_and_writes_nothing(alone: Alone) -> None:
+    size, store = sum(map(len, FILES.values())), alone.fleet.stores["one"].path
+    assert f"would download {size} bytes of acme/tiny@{tiny().head()} into {store}, 5" in alone.checked.said
+    assert alone.left == []
 
 
-def test_a_host_without_stores_has_nothing_to_do(fleet: Fleet) -> None:
-    fleet.host("one")
-    code, _, said = fleet.apply("http://127.0.0.1:9")
-    assert code == 0, said
-    assert fleet.apply("http://127.0.0.1:9")[1] == {"one": 0}
+def test_hosts_without_a_common_fabric_both_ask_the_hub(alone: Alone) -> None:
+    assert len([path for path in alone.asked if path.endswith(LARGE) and "acme/tiny" in path]) == 2
+    assert all(contents(alone.fleet.stores[name].path / "acme/tiny") == FILES for name in ("one", "two"))
+
+
+@pytest.mark.parametrize("run", ["checked", "done"])
+def test_no_room_stops_a_host_before_anything_is_fetched(alone: Alone, run: str) -> None:
+    done: Played = getattr(alone, run)
+    assert "[full]: FAILED!" in done.said
+    assert "GiB must stay free" in done.sentence
+    assert not [path for path in alone.asked if "acme/large" in path]
+
+
+def test_a_hub_that_refuses_ends_the_play_of_the_host_with_its_sentence(alone: Alone) -> None:
+    assert "[refused]: FAILED!" in alone.done.said
+    assert "acme/gated is gated, and no token was sent; accept its terms on" in alone.done.sentence
+
+
+def test_a_host_without_stores_has_nothing_to_do(alone: Alone) -> None:
+    assert "[bare]: FAILED!" not in alone.done.said
+    assert alone.done.changed["bare"] == 0
