@@ -2,7 +2,7 @@
 
 Its sets are `closed` (units whose server has not passed yet, gives wrong answers, or whose group does not reach a node)
 and `drained` (units that are about to stop), each by address and port for IPv4 and IPv6, and by port for units that
-listen on all addresses. The rules match the first packet (SYN) of a connection, so connections that exist are never cut.
+listen on all addresses. The rules match the first packet (SYN) of a connection, so that none that exists is cut.
 
 The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
 The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a

@@ -10,6 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+PASSED = "SPARKIAC_PASSED"
+"""Variable in a container whose version has passed its gate on this host before."""
+ALERT = "sparkiac-alert:"
+"""Marks a wrong answer in the log and in the status of the unit."""
+WRONG_TWICE = ", 2 times in a row"
+"""Ends the alert of a ready server whose port is closed."""
+
 
 class PlacedFile(NamedTuple):
     """A generated file of the host."""

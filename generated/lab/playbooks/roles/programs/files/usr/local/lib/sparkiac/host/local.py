@@ -22,9 +22,10 @@ SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://
 WIDTH = 200
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
+FILES = "/var/lib/sparkiac/files"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
-    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic",
+    "NRestarts", "ActiveEnterTimestampMonotonic", "ActiveExitTimestampMonotonic", "StatusText",
 )  # fmt: skip
 
 

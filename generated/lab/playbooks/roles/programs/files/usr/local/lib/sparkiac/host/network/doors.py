@@ -1,8 +1,8 @@
 """The tables `sparkiac` of nftables: ports that take no new connections, and ports that are open for peers only.
 
-Its sets are `closed` (units whose server has not passed yet) and `drained` (units that are about to stop), each by
-address and port for IPv4 and IPv6, and by port for units that listen on all addresses. The rules match the first packet
-(SYN) of a connection, so connections that exist are never cut.
+Its sets are `closed` (units whose server has not passed yet, gives wrong answers, or whose group does not reach a node)
+and `drained` (units that are about to stop), each by address and port for IPv4 and IPv6, and by port for units that
+listen on all addresses. The rules match the first packet (SYN) of a connection, so that none that exists is cut.
 
 The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
 The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a
@@ -68,6 +68,8 @@ class Doors(NamedTuple):
 
     closed: Mapping[str, str] = {}
     """Unit → address:port of a server that has not passed since its start."""
+    wrong: Mapping[str, str] = {}
+    """Unit → address:port of a ready server whose last answers were wrong, or whose group does not reach a node."""
     held_open: Mapping[str, float] = {}
     """Unit → time of the monotonic clock until which its port is open although it has not passed."""
     drained: Mapping[str, str] = {}
@@ -78,9 +80,10 @@ class Doors(NamedTuple):
     """The tables as nft lists them after they were written; empty if there are none."""
 
     @property
-    def shut(self) -> list[str]:
-        """Return the units whose ports are closed now."""
-        return [unit for unit in self.closed if self.held_open.get(unit, 0.0) <= time.monotonic()]
+    def shut(self) -> dict[str, str]:
+        """Return the units whose ports are closed now, with address:port."""
+        places = {**self.wrong, **self.closed}
+        return {unit: place for unit, place in places.items() if self.held_open.get(unit, 0.0) <= time.monotonic()}
 
 
 def close(machine: LocalHost, unit: str, listen: str) -> None:
@@ -202,7 +205,7 @@ def listed(machine: LocalHost) -> str:
 
 def refuse_ssh(machine: LocalHost, doors: Doors) -> None:
     """Raise DoorsError if a port is that of the SSH server."""
-    listens = [*doors.closed.values(), *doors.drained.values()]
+    listens = [*doors.closed.values(), *doors.wrong.values(), *doors.drained.values()]
     ports = [listen.rpartition(":")[2] for listen in listens]
     ranges = [each.partition("-") for each in (*ports, *(port for each in doors.peers.values() for port in each.ports))]
     for port in ssh_ports(machine) if ranges else ():
@@ -226,7 +229,7 @@ def commands(doors: Doors, refusal: str) -> list[str]:
     """Return the commands that write the tables and remove those of former versions."""
     former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in doors.peers)]
     found = [f"{verb} table {table}" for table in (TABLE, BRIDGES, *former) for verb in ("add", "delete")]
-    refused = {"closed": [doors.closed[unit] for unit in doors.shut], "drained": [*doors.drained.values()]}
+    refused = {"closed": [*doors.shut.values()], "drained": [*doors.drained.values()]}
     if not any((*refused.values(), doors.peers)):
         return found
     found.append(f"add table {TABLE}")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..contract import validated
 from ..generation import Needs
+from ..local import FILES
 from .images import docker, inspect
 from .layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
 from .store import COMMIT, NAME, SHA256, StagedModel, StageError, locked, write_text
@@ -24,7 +25,7 @@ class Roots(NamedTuple):
 
     generations: Path = Path("/var/lib/sparkiac/generations")
     caches: Path = Path("/var/cache/sparkiac")
-    files: Path = Path("/var/lib/sparkiac/files")
+    files: Path = Path(FILES)
 
 
 def roots_below(root: Path) -> Roots:

@@ -10,6 +10,8 @@ from ..local import LocalHost
 from . import effects, record, store
 
 RUNNING = ("active", "reloading")
+STAYING = ("enable", "wait")
+"""Actions that do not disturb a unit."""
 
 
 class UnitAction(NamedTuple):
@@ -76,10 +78,11 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
     """Return action and reason for a unit, or empty texts. A running unit without a record is restarted."""
     active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
     if active in ("inactive", "failed") or retrying:
-        return "start", "failed" if retrying or active == "failed" else "not running"
+        idle = "not running" if state["UnitFileState"] else effects.NEW
+        return "start", "failed" if retrying or active == "failed" else idle
     if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
         return "", ""
-    started = record.recorded(machine, unit["name"], state)
+    started = record.recorded(machine, unit["name"], state["InvocationID"])
     if started is None:
         return "restart", "no record of its files"
     different = record.changed(machine, started["content"], record.content(machine, unit, state, tree))

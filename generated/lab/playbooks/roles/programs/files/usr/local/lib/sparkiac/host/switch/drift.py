@@ -132,7 +132,7 @@ def difference(pristine: Path | None, installed: Path, name: str, secrets: list[
     found = list(difflib.unified_diff(old, new, label, f"{name} (this host)", lineterm=""))
     left = len(found) - DIFF_LINES
     shown = [*found[:DIFF_LINES], f"… {left} more lines"] if left > 0 else found
-    return "\n".join(shown) or "only redacted text differs"
+    return "\n".join(shown) or "only secrets differ"
 
 
 def text_of(path: Path) -> str | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..stage import prune
+from ..local import FILES
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
+NEW = "new on this host"
 PRUNED = "until sparkiac prune removes it"
 
 
@@ -143,4 +144,4 @@ def needed(needs: dict[str, Any]) -> Iterator[str]:
     for store in needs["stores"]:
         yield from (f"model {each['model']}@{each['commit']} in {store['path']}" for each in store["models"])
     yield from needs["caches"]
-    yield from (f"{prune.Roots().files}/{path}" for path in needs["extra_files"])
+    yield from (f"{FILES}/{path}" for path in needs["extra_files"])

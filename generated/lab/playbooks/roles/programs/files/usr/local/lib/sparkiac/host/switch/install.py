@@ -55,6 +55,8 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
     """Make the host look like a generation; files of the other one may be installed now."""
     for unit in effects.leaving(new.plan, other.plan):
         leave(machine, unit, "disable", "--now")
+        # docker compose made it
+        machine.run("timeout", "10", "docker", "network", "rm", f"{unit['name']}_default")
     make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)

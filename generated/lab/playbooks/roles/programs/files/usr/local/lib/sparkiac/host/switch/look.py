@@ -1,23 +1,31 @@
-"""Compare the host with a generation that may be applied to it. Changes nothing."""
+"""Compare the host with a generation that may be applied to it. Changes nothing.
+
+A program of its own, which every apply sends to every host: it imports few modules, so that little is sent.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import stat
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import local, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
-from ..local import SECRETS, CommandResult, LocalHost
+from ..local import FILES, SECRETS, CommandResult, LocalHost
+from ..stage.layouts import layout_of
+from ..stage.store import StagedModel
 from . import actions, effective, effects, history, store
 from . import lease as switch_lease
 
-FILES = "/var/lib/sparkiac/files"
 PROGRAMS = "/usr/local/lib/sparkiac/host"
 DOCKER_GROUP = "docker"
 HEALTHY = "healthy"
+ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 class Directory(NamedTuple):
@@ -130,13 +138,14 @@ def salted(machine: LocalHost, salt: str, name: str) -> str:
 
 
 def missing(machine: LocalHost, data: dict[str, Any]) -> list[str]:
-    """Return one sentence for each image, network, directory, extra file and user that is missing or wrong."""
+    """Return one sentence for each image, network, directory, file, model and user that is missing or wrong."""
     files = [f"{FILES}/{path}" for path in data["extra_files"]]
     return [
         *inspected(machine, "image", data["images"]),
         *inspected(machine, "network", data["networks"]),
         *(text for each in data["directories"] if (text := directory(machine, **each))),
         *(f"the extra file {path} is missing" for path in files if not machine.path(path).is_file()),
+        *weights(machine, data["plan"]["needs"]["stores"]),
         *user(machine, data["user"]),
     ]
 
@@ -173,6 +182,15 @@ def directory(machine: LocalHost, path: str, mode: str) -> str:
     return "" if owned else f"the directory {path} does not belong to root"
 
 
+def weights(machine: LocalHost, stores: list[dict[str, Any]]) -> Iterator[str]:
+    """Return one sentence for each model that its store does not have; the files of the others are not read."""
+    for path, each in ((found["path"], each) for found in stores for each in found["models"]):
+        place = machine.path(path)
+        model = StagedModel(place, each["model"], each["commit"], each["layout"], gated=False, files=())
+        if not layout_of(model).is_there():
+            yield f"the model {model.id} is missing in {path}"
+
+
 def user(machine: LocalHost, name: str) -> list[str]:
     """Return what is wrong with the user that the units run as."""
     if not name:
@@ -181,3 +199,14 @@ def user(machine: LocalHost, name: str) -> list[str]:
     if done.code:
         return [f"the user {name} is missing"]
     return [] if DOCKER_GROUP in done.output.split() else [f"the user {name} is not in the group {DOCKER_GROUP}"]
+
+
+def main(argv: list[str]) -> int:
+    """Print the differences to the generation on standard input as JSON; the argument is the root directory."""
+    try:
+        found = look(LocalHost(Path(argv[0])), json.load(sys.stdin))
+    except ERRORS as error:
+        sys.stderr.write(f"switch look: {error}\n")
+        return 1
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0

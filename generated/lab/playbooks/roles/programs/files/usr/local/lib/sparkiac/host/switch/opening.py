@@ -1,20 +1,34 @@
-"""When the port of a unit is open: closed at its start, open once its server has passed, or for a time on request."""
+"""When the port of a unit is open: closed at its start, open once its server has passed, or for a time on request.
+
+The health check decides when a server has passed: a version that is new on this host by its answers, and one that has
+passed before by its health alone. A port is closed while the health check says that the last answers were wrong, and
+while a node of a group does not reach another one.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from ipaddress import ip_address
 from typing import Any
 
+from .. import local
+from ..generation import ALERT, PASSED, WRONG_TWICE
 from ..local import LocalHost, say
 from ..network import doors
 from ..network.doors import Doors
 from ..network.nft import DoorsError
 from . import store
 
+SILENT = "silent"
+"""File in the runtime directory of a node of a group: which nodes it does not reach. `supervise` reads it too."""
 CHECK_S = 5
 CHECKS = 86_400 // CHECK_S
 """After a day the program ends, and systemd starts the version that is installed then."""
+KNOWN = "passed.yaml"
+"""File in the runtime directory of a unit that `supervise` adds to the compose file."""
+WRONG = re.compile(rf"{ALERT} .*{WRONG_TWICE}")
 
 
 def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
@@ -22,7 +36,7 @@ def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
     for listen in listens(plan, name):
         try:
             doors.close(machine, name, listen)
-        except DoorsError as error:
+        except (DoorsError, OSError) as error:
             address, port = doors.split(listen)
             fault = f"port {port} cannot be closed until the server has passed: {error}"
             if not plan["nft_optional"] and not ip_address(address).is_loopback:
@@ -35,6 +49,15 @@ def passed(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
     """Open the port of a unit whose server has passed."""
     for listen in listens(plan, name):
         doors.passed(machine, name, listen)
+
+
+def tell(machine: LocalHost, name: str, *, known: bool) -> None:
+    """Let the health check of a unit that starts know whether its version has passed before."""
+    path = f"/run/{name}/{KNOWN}"
+    machine.path(path).unlink(missing_ok=True)
+    if known:
+        local.write(machine, path, json.dumps({"services": {"server": {"environment": {PASSED: "1"}}}}))
+        machine.path(path).chmod(0o644)
 
 
 def listens(plan: dict[str, Any], name: str) -> list[str]:
@@ -64,10 +87,21 @@ def restore(machine: LocalHost) -> None:
         if until <= time.monotonic():
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
-        names = [unit["name"] for unit in store.installed(machine)["units"]]
-    except (OSError, ValueError):  # files are being replaced
+        units = store.installed(machine)["units"]
+        wrong = wrong_units(machine, units)
+    except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
-    doors.change(machine, lambda found: current(found, names))
+    doors.change(machine, lambda found: current(found, [unit["name"] for unit in units])._replace(wrong=wrong))
+
+
+def wrong_units(machine: LocalHost, units: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the ready units whose last answers were wrong, or whose group misses a node, with address:port."""
+    places = {unit["name"]: unit["listen"] for unit in units if unit["listen"]}
+    states = local.states(machine, [*places])
+    ready = {name: state["StatusText"] for name, state in states.items() if state["ActiveState"] == "active"}
+    wrong = {name for name, text in ready.items() if WRONG.search(text)}
+    apart = {name for name in ready if machine.path(f"/run/{name}/{SILENT}").exists()}
+    return {name: places[name] for name in sorted(wrong | apart)}
 
 
 def current(found: Doors, names: list[str]) -> Doors:

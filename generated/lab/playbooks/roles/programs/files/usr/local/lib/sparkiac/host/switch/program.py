@@ -1,6 +1,5 @@
 """Switch this host to another generation, and back if that fails. Needs only Python 3.10 or newer.
 
-switch look                     compare the host with what was generated (JSON on standard input); changes nothing
 switch stage                    write a generation beside the current one (JSON on standard input)
 switch start GENERATION|previous|current --run RUN [--turn NAME]
                                 switch in a unit of its own, which outlives the connection, and wait for its end
@@ -32,10 +31,10 @@ from typing import Any
 from .. import state as switch_state
 from ..contract import validated
 from ..local import LocalHost
-from ..network.doors import DoorsError
+from ..network.nft import DoorsError
 from . import drain as switch_drain
 from . import drift as switch_drift
-from . import history, look, opening, record, start, starts, store, uninstall
+from . import history, opening, record, start, starts, store, uninstall
 from . import lease as switch_lease
 from .run import STEP_ERRORS
 
@@ -97,15 +96,17 @@ def lease(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def started(machine: LocalHost, name: str) -> dict[str, Any]:
-    """Record the inputs of a unit that starts, and close its port.
+    """Record the inputs of a unit that starts, and close its port; tell its health check whether its version is known.
 
     Fail if its files are from an unfinished switch, if it gives up, or if its port cannot be closed.
     """
     start.check_finished(machine, name)
+    opening.tell(machine, name, known=False)
     try:
         plan = store.installed(machine)
         opening.close(machine, plan, name)
-        record.record(machine, plan, name, os.environ.get("INVOCATION_ID", ""))
+        record.record(machine, plan, name, invocation())
+        opening.tell(machine, name, known=record.has_passed(machine, name, invocation()))
         starts.begin(machine, name)
     except DoorsError:
         raise
@@ -115,9 +116,15 @@ def started(machine: LocalHost, name: str) -> dict[str, Any]:
 
 
 def opened(machine: LocalHost, name: str) -> dict[str, Any]:
-    """Open the port of a unit whose server has passed."""
+    """Open the port of a unit whose server has passed, and remember that its version has."""
     opening.passed(machine, store.installed(machine), name)
+    record.note(machine, name, invocation(), good=True)
     return {}
+
+
+def invocation() -> str:
+    """Return systemd's ID of the start that this program belongs to."""
+    return os.environ.get("INVOCATION_ID", "")
 
 
 def hold_open(machine: LocalHost, name: str, for_s: int) -> dict[str, Any]:
@@ -174,7 +181,6 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] = {
-    "look": lambda machine, _: look.look(machine, read()),
     "stage": lambda machine, _: {"changed": store.stage(machine, read())},
     "start": lambda machine, arguments: start.start(machine, arguments, sys.stdin.read()),
     "turn": lambda machine, arguments: start.turn(machine, arguments.turn),

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import local
 from ..local import LocalHost
-from . import starts, store
+from . import record, starts, store
 from .store import Generation
 
 PROBE = "/usr/local/lib/sparkiac/probe.py"
@@ -88,7 +88,10 @@ def engine(lines: list[str]) -> list[str]:
 
 
 def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
-    """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
+    """Send requests to the units that restarted, as clients do; return a report for each that does not answer well.
+
+    Its version must pass its gate at the next start again.
+    """
     asked = [unit for unit in generation.plan["units"] if unit["promise"] and unit["name"] in names]
     since = position(machine)
     failed = []
@@ -96,6 +99,8 @@ def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[s
         waits = "--wait", str(GATE_WAIT_S), "--queue", str(QUEUE_WAIT_S)
         done = machine.run("python3", str(machine.path(PROBE)), "check", *waits, *places(machine), unit["name"])
         if done.code:
+            state = local.states(machine, [unit["name"]])[unit["name"]]
+            record.note(machine, unit["name"], state["InvocationID"], good=False)
             failed.append(answered(machine, unit, " ".join(done.errors.split()), since))
     return failed
 

@@ -19,7 +19,7 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str
     wanted = store.running_in(plan, turn)
     for unit in wanted:
         name = unit["name"]
-        if name in also and (name not in steps or steps[name].action in ("enable", "wait")):
+        if name in also and (name not in steps or steps[name].action in actions.STAYING):
             steps[name] = UnitAction(name, "restart", "the group restarts")
     for unit in store.resting_in(plan, turn):
         if unit["name"] in steps:
@@ -74,7 +74,7 @@ def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any
     for unit in plan["units"]:
         state = states[unit["name"]]
         if state["ActiveState"] not in ("inactive", "failed"):
-            found[unit["name"]] = record.recorded(machine, unit["name"], state) or unit
+            found[unit["name"]] = record.recorded(machine, unit["name"], state["InvocationID"]) or unit
     return found
 
 

@@ -17,7 +17,7 @@ from ..local import LocalHost, say
 from ..stage import prune
 from ..stage.store import StageError
 from ..state import RETURNING, TRYING, VOTED, Decision, Pending, State
-from . import drain, drift, http, restart, store
+from . import actions, drain, drift, effective, effects, http, restart, store
 from . import vote as switch_vote
 from .history import COMMITTED
 from .install import check_space, install, prepare, reinstall
@@ -73,12 +73,13 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
     request = Request(pending.generation, pending.run, pending.token, pending.also, pending.turn)
     switch_vote.open_port(machine, new.plan, required=False)
     switch = join(machine, request, new, old, back=True)
-    if pending.phase == VOTED and switch.votes.agree(switch_vote.READY, ok=True, decide=lambda: commit(switch)):
+    if pending.phase == VOTED and vote(switch, ok=True):
         return finished(switch, began, restarted(switch))
     if pending.phase == TRYING and switch.members and not switch.coordinates:
         switch.votes.agree(switch_vote.READY, ok=False, decide=lambda: None)
     failed = ["the switch was interrupted: its program or the host ended before it was committed"]
-    return finished(switch, began, returned(switch, {"done": [], "failed": failed, "saved": []}))
+    stopping = stopping_all_of(switch, group_units(new, old))  # what was agreed on is not known any more
+    return finished(switch, began, returned(stopping, {"done": [], "failed": failed, "saved": []}))
 
 
 def join(machine: LocalHost, request: Request, new: Generation, old: Generation, *, back: bool) -> Switch:
@@ -87,7 +88,7 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     turns = request.turn, store.current_turn(old.plan, switch_state.read(machine).turn)
     if group is None:
         return Switch(machine, request, new, old, switch_vote.Alone(), *turns)
-    stop = partial(stop_group, machine, new, old)
+    stop = partial(stop_units, machine, group_units(new, old))
     where = (group["coordinator"], group["address"], group["port"], request.run, request.token)
     members = http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:
@@ -109,9 +110,9 @@ def stop_s(*generations: Generation) -> int:
     return max((int(found[1]) for text in texts if (found := TIMEOUT_STOP.search(text))), default=0)
 
 
-def stop_group(machine: LocalHost, *generations: Generation) -> None:
-    """Stop the units of this host that run together with units of other hosts."""
-    for name in group_units(*generations):
+def stop_units(machine: LocalHost, names: list[str]) -> None:
+    """Stop units of this host."""
+    for name in names:
         machine.run("systemctl", "stop", f"{name}.service")
 
 
@@ -122,7 +123,7 @@ def forward(switch: Switch) -> dict[str, Any]:
     passed = False
     try:
         if switch.members:
-            leave(switch)
+            switch = leave(switch)
         found["saved"] = drift.save_edited(machine, old.name) if old.name else []
         install(machine, new, old)
         found.update(restarted(switch))
@@ -150,20 +151,49 @@ def promising(switch: Switch) -> list[str]:
     return [unit["name"] for unit in units if unit["promise"] != former.get(unit["name"], unit["promise"])]
 
 
-def leave(switch: Switch) -> None:
-    """Stop the units of the group on all its hosts before any of them starts the new generation.
+def moving(switch: Switch) -> list[str]:
+    """Return the units of the group that the switch would start, restart or stop on this host."""
+    tree = {each.path: effective.digest(each.path, switch.new.content(each.path)) for each in switch.new.files}
+    steps = actions.steps(switch.machine, switch.new.plan, switch.turn, tree=tree)
+    moved = {step.unit for step in steps if step.action not in actions.STAYING}
+    moved.update(switch.request.also, (unit["name"] for unit in effects.leaving(switch.new.plan, switch.old.plan)))
+    return [name for name in group_units(switch.new, switch.old) if name in moved]
 
-    No host stops its units before the requests have ended on all: the leader answers them with the others.
+
+def stopping_all_of(switch: Switch, names: list[str]) -> Switch:
+    """Return the switch with these units among those that restart in any case."""
+    return switch._replace(request=switch.request._replace(also=[*switch.request.also, *names]))
+
+
+def stopping(switch: Switch) -> list[str]:
+    """Return the units of the group that stop on all hosts before one of them starts again."""
+    return [name for name in group_units(switch.new, switch.old) if name in switch.request.also]
+
+
+def leave(switch: Switch) -> Switch:
+    """Stop the units of the group that restart, on all its hosts, before any of them starts the new generation.
+
+    No host stops its units before the requests have ended on all: the leader answers them with the others. Return the
+    switch, with these units among those that restart in any case.
     """
-    names, units = group_units(switch.new, switch.old), switch.old.plan["units"]
+    switch = stopping_all_of(switch, [*begin_together(switch, switch_vote.RESTARTING, moving(switch))])
+    names, units = stopping(switch), switch.old.plan["units"]
+    switch.votes.brake.stop = partial(stop_units, switch.machine, names)
     for unit in [unit for unit in units if unit["name"] in names]:
         drain.drain(switch.machine, [unit], unit["drain_s"])
-    drained = switch.votes.agree(switch_vote.DRAINED, ok=True, decide=lambda: None)
-    if drained:
-        stop_group(switch.machine, switch.new, switch.old)
+    begin_together(switch, switch_vote.DRAINED, ok=True)
+    stop_units(switch.machine, names)
     drain.undrain(switch.machine, units)
-    if not drained or not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
+    begin_together(switch, switch_vote.STOPPED, ok=True)
+    return switch
+
+
+def begin_together(switch: Switch, name: str, ok: http.Vote) -> http.Answer:
+    """Wait until all hosts have voted in a round before the start; raise GenerationError if the group goes back."""
+    found = switch.votes.agree(name, ok=ok, decide=lambda: None)
+    if found == http.BACK:
         raise GenerationError("the group does not switch: another host of it failed or cannot be reached")
+    return found
 
 
 def vote(switch: Switch, *, ok: bool) -> bool:
@@ -172,7 +202,7 @@ def vote(switch: Switch, *, ok: bool) -> bool:
         state = switch_state.read(switch.machine)
         assert state.pending is not None  # noqa: S101 - attempt() has written it
         switch_state.write(switch.machine, state._replace(pending=state.pending._replace(phase=VOTED)))
-    return bool(switch.votes.agree(switch_vote.READY, ok=ok, decide=lambda: commit(switch)))
+    return switch.votes.agree(switch_vote.READY, ok=ok, decide=lambda: commit(switch)) == http.GO
 
 
 def commit(switch: Switch) -> None:
@@ -202,7 +232,7 @@ def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
     failed = found["failed"] or ["another host of the group failed or cannot be reached"]
     say(f"going back to {old.name or 'no generation'}: {failed[0]}")
     if switch.members:
-        stop_group(machine, new, old)
+        stop_units(machine, stopping(switch))
         switch.votes.all_down()
     drain.undrain(machine)
     failed = [*failed, *reinstall(machine, old, new)]

@@ -199,7 +199,7 @@ def answer(machine: LocalHost) -> dict[str, Any]:
         return {}
     waiting = set(decision.waiting)
 
-    def hear(host: str, name: str | None, _vote: bool) -> str:  # noqa: FBT001 - a vote
+    def hear(host: str, name: str | None, _vote: http.Vote) -> str:
         if name == vote.DONE:
             waiting.discard(host)
         if name in (vote.DOWN, vote.DONE):

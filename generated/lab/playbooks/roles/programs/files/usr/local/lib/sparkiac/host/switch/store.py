@@ -88,11 +88,6 @@ def kept(machine: LocalHost) -> list[str]:
     return sorted(each.parent.name for each in machine.path(GENERATIONS).glob("*/files.json"))
 
 
-def staged_s(machine: LocalHost) -> dict[str, int]:
-    """Return generation → when it was staged, in seconds since 1970."""
-    return {name: int((directory(machine, name) / "files.json").stat().st_mtime) for name in kept(machine)}
-
-
 def load(machine: LocalHost, name: str | None) -> Generation:
     """Read a generation; raise GenerationError if this host does not have it."""
     if name is None:

@@ -8,6 +8,8 @@ that switch was interrupted before a decision.
 A member that loses the coordinator stops its units of the group after LOST_S; the coordinator takes a member as lost
 after SILENT_S, which is longer, and gives it DOWN_S and the time in which systemd stops a unit before it starts the
 former generation. So the former generation never starts while a unit of the new one may still run.
+
+At first they agree on the units of the group that restart: those of which one host says so. The others keep running.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 from ..local import LocalHost
 from ..network.peers import admit
-from .http import BACK, GO, WAIT, Members, ask, serve
+from .http import BACK, GO, WAIT, Answer, Members, Vote, ask, serve
 
 POLL_S = 1.0
 FIRST_CONTACT_S = 120.0
@@ -29,7 +31,7 @@ SILENT_S = 20.0
 DOWN_S = 30.0
 """How long a host that cannot reach another waits, beside the time in which systemd stops a unit, before it starts the
 former generation. Longer than SILENT_S: until then the other host may not have begun to stop."""
-DRAINED, STOPPED, READY, DOWN, DONE = "drained", "stopped", "ready", "down", "done"
+RESTARTING, DRAINED, STOPPED, READY, DOWN, DONE = "restarting", "drained", "stopped", "ready", "down", "done"
 
 
 def open_port(machine: LocalHost, plan: dict[str, Any], *, required: bool) -> None:
@@ -70,11 +72,11 @@ class Alone:
     lost = False
     brake = Brake(lambda: None)
 
-    def agree(self, _round: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+    def agree(self, _round: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
         """Return the result of this host alone as the decision."""
         if ok:
             decide()
-        return ok
+        return GO if ok else BACK
 
     def all_down(self) -> None:
         """No other host runs units of this group."""
@@ -91,31 +93,34 @@ class Ballot:
         """Create empty rounds. No member has been heard yet."""
         self.members = members
         self.changed = threading.Condition()
-        self.votes: dict[str, dict[str, bool]] = {}
+        self.votes: dict[str, dict[str, Vote]] = {}
         self.seen: dict[str, float] = {}
         self.passed: set[str] = set()
         self.back = False
         self.began = time.monotonic()
 
-    def hear(self, host: str, name: str | None, vote: bool) -> str:  # noqa: FBT001 - a vote
+    def hear(self, host: str, name: str | None, vote: Vote) -> Answer:
         """Record that a member is alive and, if it sent one, its vote in a round; return the answer for it."""
         with self.changed:
             self.seen[host] = time.monotonic()
             if name is not None:
                 self.votes.setdefault(name, {})[host] = vote
                 # A member that goes back without a decision may never have been able to vote.
-                against = name == DOWN or (not vote and name in (DRAINED, STOPPED, READY))
+                against = name == DOWN or (vote is not True and name in (DRAINED, STOPPED, READY))
                 self.back = self.back or (against and READY not in self.passed)
                 self.changed.notify_all()
             return self.answer(name)
 
-    def answer(self, name: str | None) -> str:
+    def answer(self, name: str | None) -> Answer:
         """Return the answer for a member that waits for a round."""
         if name in (DOWN, DONE):
             return GO if name in self.passed or name == DONE else WAIT
         if self.back:
             return BACK
-        return GO if name in self.passed else WAIT
+        if name not in self.passed:
+            return WAIT
+        lists = [vote for vote in self.votes[name].values() if isinstance(vote, list)]
+        return sorted({unit for vote in lists for unit in vote}) if name == RESTARTING else GO
 
     def silent(self) -> list[str]:
         """Return the members whose last message is older than the limit."""
@@ -157,22 +162,23 @@ class Coordinator:
             self.brake.pull()
             return
 
-    def agree(self, name: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
         """Wait for the votes of all members; call `decide` before anybody learns that the round has passed."""
         ballot = self.ballot
         with ballot.changed:
-            ballot.back = ballot.back or not ok
+            ballot.votes.setdefault(name, {})[ballot.members.host] = ok
+            ballot.back = ballot.back or ok is False
             while not ballot.back and ballot.missing(name):
                 ballot.changed.wait(POLL_S)
             if ballot.back:
-                return False
+                return BACK
             try:
                 decide()
             except OSError:
                 ballot.back = True
                 raise
             ballot.passed.add(name)
-            return True
+            return ballot.answer(name)
 
     def all_down(self) -> None:
         """Wait until every member has stopped its units of the group, or has been silent for so long that it has."""
@@ -205,8 +211,8 @@ class Member:
         self.stop_s = stop_s
         self.brake = Brake(on_back)
         self.changed = threading.Condition()
-        self.asked: tuple[str | None, bool] = (None, True)
-        self.answers: dict[str | None, str] = {}
+        self.asked: tuple[str | None, Vote] = (None, True)
+        self.answers: dict[str | None, Answer] = {}
         self.heard = time.monotonic()
         self.limit = FIRST_CONTACT_S
         self.stopped = False
@@ -232,22 +238,23 @@ class Member:
                 self.brake.pull()
             self.over.wait(POLL_S)
 
-    def agree(self, name: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+    def agree(self, name: str, *, ok: Vote, decide: Callable[[], None]) -> Answer:
         """Vote in a round and wait for its result. After a vote for the new generation, only an answer ends this."""
         with self.changed:
             self.asked = (name, ok)
-            while self.answers.get(name) not in (GO, BACK):
+            while self.answers.get(name, WAIT) == WAIT:
                 if self.lost and not (name == READY and ok):
-                    return False
-                if not ok and name in self.answers:
-                    return False
+                    return BACK
+                if ok is False and name in self.answers:
+                    return BACK
                 self.changed.wait(POLL_S)
-            passed = self.answers[name] == GO
+            answer = self.answers[name]
+        passed = answer != BACK
         if passed and name == READY:
             self.brake.release()
         if passed:
             decide()
-        return passed
+        return answer
 
     def all_down(self) -> None:
         """Say that the units of the group are stopped, and wait until the others say so."""
