@@ -164,6 +164,10 @@ ALL: Final = (*_SUPERVISION, *_CONTAINMENT)
 READ_ONLY: Final = (Standing(CONFINED, new=frozenset({("container", "read_only", "true")})),)
 PUBLISHED: Final = (
     Standing(
+        "a container with a published port has a MAC address that follows from the name of its unit",
+        new=named("container", "mac_address"),
+    ),
+    Standing(
         "a port is published on one address, not on every interface",
         new=frozenset({("bind", "127.0.0.1")}),
     ),

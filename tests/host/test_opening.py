@@ -232,3 +232,21 @@ def test_the_table_is_kept_by_a_program_of_its_own(tmp_path: Path, written: bool
         host.write(doors.PROGRAM, "")
     PROGRAM.started(host, "sparkiac-a")
     assert host.launched == (["doors"] if written else []), "there is none before the first apply"
+
+
+def test_the_keeper_ends_when_an_apply_replaces_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, looks = tmp_path / "host/switch/opening.py", []
+    place.parent.mkdir(parents=True)
+    place.touch()
+
+    def restore(_: object) -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            place.with_name("opening.new").touch()
+            place.with_name("opening.new").replace(place)
+
+    monkeypatch.setattr(opening, "__file__", str(place))
+    monkeypatch.setattr(opening, "restore", restore)
+    monkeypatch.setattr(opening, "CHECK_S", 0.01)
+    opening.keep(Host(tmp_path))
+    assert len(looks) == 3

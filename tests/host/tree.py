@@ -19,8 +19,8 @@ from tests.host.probed import promise
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
 PROGRAMS = "playbooks/roles/programs/files"
 STUB = Path(__file__).parent / "stubs/switch"
-LOOK = "from .program import main as run\n\ndef main(argv):\n    return run(['--root', *argv, 'look'])\n"
-"""The comparison is a program of its own; the stand-in is one file."""
+LOOK = "\n\nrun = main\n\n\ndef main(argv):\n    return run(['--root', *argv, 'look'])\n"
+"""End of the stand-in for the comparison, which is a program of its own."""
 PAIR = (("spark-01",), ("spark-02",))
 
 
@@ -49,7 +49,7 @@ def build(
         (installed / "host/switch/__init__.py").touch()
         for name in ("switch", "host/switch/program.py"):
             shutil.copy(STUB, installed / name)
-        (installed / "host/switch/look.py").write_text(LOOK)
+        (installed / "host/switch/look.py").write_text(STUB.read_text(encoding="utf-8") + LOOK, encoding="utf-8")
     _write(root / "site.yml", _yaml(_site(teams, pause_s)))
     shutil.copy(checkout / "templates/ansible.cfg", root / "ansible.cfg")
     names = {name: {"ansible_host": f"192.0.2.{number}"} for number, name in enumerate(sum(teams, ()), 11)}
