@@ -194,7 +194,8 @@ def _rows(path: list[str], given: Any) -> Iterator[tuple[str, str]]:  # noqa: AN
 def _layer(layer: str) -> str:
     """Return the kind of a layer; the name of the recipe is at the top of the page."""
     kind, _, rest = layer.partition(" ")
-    return f"{kind}, drafters" if "table of drafters" in rest else kind
+    _, _, fact = rest.partition(": ")
+    return ", ".join(filter(None, (kind, fact, "drafters" if "table of drafters" in rest else "")))
 
 
 def built(build: Data | None) -> Blocks:

@@ -196,8 +196,8 @@ def test_a_variant_is_shown_merged_with_the_layer_of_each_value(cli: Cli) -> Non
         "",
         "Options",
         "name               value        from",
-        "───────────────────────────────────────────",
-        "attention_backend  triton_attn  speculative",
+        "───────────────────────────────────────────────────",
+        "attention_backend  triton_attn  speculative, ATT004",
         "host               0.0.0.0      engine",
     ]
     assert "max_model_len      65536        variant" in page

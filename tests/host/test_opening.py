@@ -60,6 +60,7 @@ def test_a_start_closes_the_port_and_the_passed_gate_opens_it(tmp_path: Path) ->
 def test_the_port_of_a_group_that_misses_a_node_is_closed_until_it_is_heard_again(tmp_path: Path) -> None:
     """Whether the server has passed stays what it was."""
     host, silent = Planned(tmp_path), "/run/sparkiac-a/silent"
+    host.units["sparkiac-a"] = switching.Unit("active")
     host.write(silent, "no word from spark-02")
     opening.restore(host)
     assert CLOSED in host.table
