@@ -35,7 +35,6 @@ notes: [it thinks]
 title: Small model with a long context
 sources: ["Guide L9"]
 use_cases: [long-context]
-image: example.org/vllm:0.26.0
 set: {max_model_len: 65536, dtype: null}
 speculative: {method: dflash}
 """,

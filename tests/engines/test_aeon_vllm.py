@@ -64,11 +64,6 @@ def test_the_container() -> None:
     assert not any("KEY" in name for name in chat.command.env)
 
 
-def test_dflash_takes_the_type_of_the_cache_away() -> None:
-    """It is not causal, and needs BF16 (Spark guide L741)."""
-    assert ENGINE.edits["dflash"] == {"set": {"kv_cache_dtype": None}}
-
-
 def test_a_drafter_that_would_be_downloaded_is_refused() -> None:
     text = on(RECIPE, "speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash, num_speculative_tokens: 15}")
     assert faults(text) == [

@@ -67,7 +67,6 @@ def test_the_parts_of_an_engine_fit_together(name: str) -> None:
     assert engine.defaults["set"].keys() <= engine.options.keys()
     assert engine.memory_share is None or engine.options[engine.memory_share].kind == "number"
     assert engine.speculative <= METHODS
-    assert engine.edits.keys() <= engine.speculative
     assert not any(
         option.choices for option in engine.options.values() if option.kind not in {"text", "integer", "commas"}
     )
