@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 import subprocess
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sparkiac import foreign
+from sparkiac.foreign import node
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ def started(script: str, folder: Path, **env: str) -> tuple[int, list[str], str]
     )
     words = (folder / "argv").read_text().split("\0")[:-1] if (folder / "argv").exists() else []
     return done.returncode, words, done.stderr
+
+
+def test_docker_runs_the_words_of_the_health_check(tmp_path: Path) -> None:
+    _, words, _ = started(text(deployment()), tmp_path)
+    [container] = planned(deployment()).hosts[0].containers
+    assert tuple(shlex.split(words[words.index("--health-cmd") + 1])) == node.health_command(container)
+
+
+def test_the_volume_of_compiled_code_has_a_note() -> None:
+    assert "keeps compiled code: remove it when the image, the model or an option changes" in text(deployment())
 
 
 def test_every_word_reaches_docker_as_the_plan_has_it(tmp_path: Path) -> None:
