@@ -57,7 +57,7 @@ UNITS_OF_SPARKIAC: Final = frozenset(
 )
 """NAME of each unit sparkiac-NAME of sparkiac itself; those of turns are sparkiac-turn-TURN."""
 DIRECTORIES_OF_SPARKIAC: Final = frozenset(
-    {"files", "generations", "metrics", "models", "network", "programs", "saved", "secrets"}
+    {"files", "generations", "metrics", "models", "network", "passed", "programs", "saved", "secrets"}
 )
 """Directories of sparkiac itself in /etc/sparkiac and /var/lib/sparkiac, beside those that are named after units."""
 

@@ -231,6 +231,7 @@ def test_both_hosts_switch(fleet: Fleet) -> None:
     assert [committed(host) for host in fleet.hosts] == names(fleet.second)
     assert fleet.mixed == []
     assert [state.read(host).decision for host in fleet.hosts] == [None, None]
+    assert [starts.answer(host) for host in fleet.hosts] == [{}, {}], "nothing is left to tell"
 
 
 def test_a_group_keeps_running_if_nothing_that_counts_changed_on_any_host(fleet: Fleet) -> None:
