@@ -11,6 +11,7 @@ import json
 import re
 import time
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 from .. import local
@@ -24,8 +25,6 @@ from . import store
 SILENT = "silent"
 """File in the runtime directory of a node of a group: which nodes it does not reach. `supervise` reads it too."""
 CHECK_S = 5
-CHECKS = 86_400 // CHECK_S
-"""After a day the program ends, and systemd starts the version that is installed then."""
 KNOWN = "passed.yaml"
 """File in the runtime directory of a unit that `supervise` adds to the compose file."""
 WRONG = re.compile(rf"{ALERT} .*{WRONG_TWICE}")
@@ -75,10 +74,19 @@ def hold_open(machine: LocalHost, name: str, for_s: int) -> str:
 
 
 def keep(machine: LocalHost) -> None:
-    """Look at the table every few seconds, and write it again if somebody else has changed it."""
-    for _ in range(CHECKS):
+    """Look at the table every few seconds, and write it again if somebody else has changed it.
+
+    It ends when an apply has replaced programs; systemd then starts the version that is installed.
+    """
+    began = programs()
+    while programs() == began:
         restore(machine)
         time.sleep(CHECK_S)
+
+
+def programs() -> list[int]:
+    """Return a value that changes when files of these programs are replaced: when they or their folders changed."""
+    return [each.stat().st_mtime_ns for each in sorted(Path(__file__).parents[1].iterdir())]
 
 
 def restore(machine: LocalHost) -> None:

@@ -23,7 +23,8 @@ from .install import ORIGINALS
 from .store import GENERATIONS, HOME
 
 OWN = (
-    "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "programs",
+    "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "passed",
+    "programs",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
