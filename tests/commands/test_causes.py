@@ -27,8 +27,8 @@ from sparkiac.host.local import CommandResult, LocalHost
 from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.host.switch import report
 from sparkiac.upstream import playbook
-from tests.ansible_python import interpreter
 from tests.callback import LESS_WORK
+from tests.forked_python import interpreter
 from tests.host.conftest import SCRIPTS
 from tests.host.expected import complete
 from tests.host.staging import Store, tiny, write_stubs
@@ -237,7 +237,7 @@ HERE: Final[dict[str, tuple[Callable[[Machine], Provoked], str, str]]] = {
         lambda host: host.stage(url=host.secure_url), "an authority that the host does not know", "update-ca-c"
     ),
     "store-full": (
-        lambda host: host.stage(disk="size=64k"), "200002 bytes must be downloaded", "prune.yml --check lists"
+        lambda host: host.stage(disk="size=64k"), "200002 bytes must be downloaded", "sparkiac prune"
     ),
     "lease-held": (lambda host: host.held(), "is being applied by ada@desk, pid 7, for 3 min", "wait until it ends"),
     "state-damaged": (
