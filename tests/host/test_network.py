@@ -24,7 +24,7 @@ NETPLAN = """\
 # Stands in for netplan: it accepts only what the real one does. `generate` is the real one, if it is installed.
 echo "netplan $*" >> "$LOG"
 case "$1 $2 $#" in
-"generate --root-dir 3") [ -z "$REAL" ] || exec "$REAL" "$@" ;;
+"generate --root-dir 3") ls "$3/etc/netplan" > "$LOG.tried"; [ -z "$REAL" ] || exec "$REAL" "$@" ;;
 "apply  1") [ ! -e "$FAIL" ] || exit 1; [ ! -e "$LINKS.then" ] || mv "$LINKS.then" "$LINKS" ;;
 *) echo "netplan: unknown arguments: $*" >&2; exit 64 ;;
 esac
@@ -202,6 +202,11 @@ def test_what_netplan_refuses_changes_nothing(host: Host) -> None:
     assert "adresses" in said
     assert not any(each.startswith(("systemd-run", "netplan apply")) for each in host.calls())
     assert host.read(f"run/netplan/{NAME}") is None
+
+
+def test_a_file_is_tried_together_with_the_others_of_the_host(host: Host) -> None:
+    host.attempt(WANTED)
+    assert host.log.with_name(f"{host.log.name}.tried").read_text().split() == ["01-dgx.yaml", NAME]
 
 
 def test_a_host_without_links_gets_its_file_removed(host: Host) -> None:
