@@ -28,6 +28,7 @@ from sparkiac.report.characters import escaped_line
 if TYPE_CHECKING:
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
+    from sparkiac.report import Report
     from sparkiac.report.artifact import Artifact
     from sparkiac.write import Changes
 
@@ -89,7 +90,10 @@ def generate(  # noqa: PLR0913  one parameter for each option
         show(outcome.report, output_format, output=str(folder), error=str(error))
         click.echo(f"{folder}: {error}", err=True)
         return WRITE_EXITS[type(error).__name__]
-    show(outcome.report, output_format, output=str(folder), **changes._asdict(), not_covered=list(uncovered))
+    if changes.any or output_format == "json":
+        show(outcome.report, output_format, output=str(folder), **changes._asdict(), not_covered=list(uncovered))
+    else:
+        _remind(outcome.report, inventory)
     if output_format == "text":
         _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
@@ -108,6 +112,15 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
         return pipeline.render_kubernetes(plan)
     except KubernetesError as error:
         reject(str(error))
+
+
+def _remind(report: Report, inventory: Path) -> None:
+    """Print how many findings there are. The run that wrote the same files has shown each of them."""
+    from sparkiac.words.findings import counts
+
+    if report.findings:
+        command = f"sparkiac check {click.format_filename(inventory)}"
+        click.echo(f"{counts(report)} as before; {command} shows all", err=True)
 
 
 def _output(plan: Plan, target: str, chosen: Path | None) -> Path:

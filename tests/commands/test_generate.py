@@ -53,6 +53,16 @@ def test_a_second_run_changes_nothing_not_even_a_time(cli: Cli, lab: Path) -> No
     assert everything(lab) == before
 
 
+def test_findings_are_shown_with_the_files_and_then_counted(cli: Cli, lab: Path) -> None:
+    (lab / "lab.yaml").write_text((lab / "lab.yaml").read_text() + "    set: {gpu_memory_utilization: 0.9}\n")
+    first = cli("generate", "lab.yaml").err
+    assert "MEM001" in first
+    [line] = [each for each in cli("generate", "lab.yaml").err.splitlines() if "as before" in each]
+    assert line == f"{first.splitlines()[-1]} as before; sparkiac check lab.yaml shows all"
+    assert "MEM001" not in cli("generate", "lab.yaml", "--check").err
+    assert "MEM001" in cli("generate", "lab.yaml", "--check", "--format", "json").out
+
+
 def test_a_change_is_listed_file_by_file(cli: Cli, lab: Path) -> None:
     cli("generate", "lab.yaml")
     change(lab)
