@@ -90,10 +90,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         show(outcome.report, output_format, output=str(folder), error=str(error))
         click.echo(f"{folder}: {error}", err=True)
         return WRITE_EXITS[type(error).__name__]
-    if changes.any or output_format == "json":
-        show(outcome.report, output_format, output=str(folder), **changes._asdict(), not_covered=list(uncovered))
-    else:
-        _remind(outcome.report, inventory)
+    _show(outcome.report, inventory, output_format, changes, output=str(folder), not_covered=list(uncovered))
     if output_format == "text":
         _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
@@ -114,11 +111,13 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
         reject(str(error))
 
 
-def _remind(report: Report, inventory: Path) -> None:
-    """Print how many findings there are. The run that wrote the same files has shown each of them."""
+def _show(report: Report, inventory: Path, output_format: str, changes: Changes, **extra: object) -> None:
+    """Print the findings; only their number if no file changes, because the run that wrote the files has shown them."""
     from sparkiac.words.findings import counts
 
-    if report.findings:
+    if changes.any or output_format == "json":
+        show(report, output_format, **extra, **changes._asdict())
+    elif report.findings:
         command = f"sparkiac check {click.format_filename(inventory)}"
         click.echo(f"{counts(report)} as before; {command} shows all", err=True)
 
