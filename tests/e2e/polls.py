@@ -33,17 +33,15 @@ class Gap(NamedTuple):
         return self.end - self.begin
 
 
-class Polls:
-    """Polls of a bed's hosts for as long as the context lasts."""
+class PrintingModule:
+    """A module of the tests that runs at the control station and prints lines for as long as the context lasts."""
 
-    def __init__(self, bed: Bed) -> None:
-        """Poll nothing yet."""
-        self.hosts = {f"http://{host.address}:{PORT}/health": name for name, host in bed.hosts.items()}
-        self.argv = bed.inside([sys.executable, "-m", "tests.e2e.polls", *self.hosts])
-        self.answers: dict[str, list[tuple[float, bool]]] = {name: [] for name in bed.hosts}
+    def __init__(self, bed: Bed, *words: str) -> None:
+        """Start nothing yet; `words` are the name of the module and its arguments."""
+        self.argv = bed.inside([sys.executable, "-m", *words])
 
     def __enter__(self) -> Self:
-        """Start polling."""
+        """Start it."""
         root = Path(__file__).parents[2]
         self.process = subprocess.Popen(self.argv, cwd=root, stdout=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self._read)
@@ -53,7 +51,7 @@ class Polls:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop polling."""
+        """Stop it."""
         self.process.terminate()
         self.reader.join()
         self.process.wait()
@@ -61,8 +59,25 @@ class Polls:
     def _read(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
-            url, asked, good = line.split()
-            self.answers[self.hosts[url]].append((float(asked), good == "True"))
+            self.take(*line.split())
+
+    def take(self, *words: str) -> None:
+        """Keep a line."""
+        raise NotImplementedError
+
+
+class Polls(PrintingModule):
+    """Polls of a bed's hosts for as long as the context lasts."""
+
+    def __init__(self, bed: Bed) -> None:
+        """Poll nothing yet."""
+        self.hosts = {f"http://{host.address}:{PORT}/health": name for name, host in bed.hosts.items()}
+        super().__init__(bed, "tests.e2e.polls", *self.hosts)
+        self.answers: dict[str, list[tuple[float, bool]]] = {name: [] for name in bed.hosts}
+
+    def take(self, url: str, asked: str, good: str) -> None:
+        """Keep when a request was sent, and whether its answer was good."""
+        self.answers[self.hosts[url]].append((float(asked), good == "True"))
 
     def gaps(self, host: str) -> list[Gap]:
         """Return the times without an answer; one that had not ended when the polls did ends with them."""

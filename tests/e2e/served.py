@@ -5,19 +5,16 @@ from __future__ import annotations
 import collections
 import http.client
 import json
-import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from tests.e2e.lab import KEY
+from tests.e2e.polls import PrintingModule
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tests.e2e.bed import Bed
 
 EVERY_S = 0.1
@@ -33,35 +30,17 @@ class Asked(NamedTuple):
     outcome: str
 
 
-class Client:
+class Client(PrintingModule):
     """A client of one server for as long as the context lasts, in the network namespace of the control station."""
 
     def __init__(self, bed: Bed, url: str, model: str) -> None:
         """Ask nothing yet."""
-        self.argv = bed.inside([sys.executable, "-m", "tests.e2e.served", url, model, KEY])
+        super().__init__(bed, "tests.e2e.served", url, model, KEY)
         self.asked: list[Asked] = []
 
-    def __enter__(self) -> Self:
-        """Start asking."""
-        root = Path(__file__).parents[2]
-        self.process = subprocess.Popen(self.argv, cwd=root, stdout=subprocess.PIPE, text=True)
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop asking."""
-        self.process.terminate()
-        self.reader.join()
-        self.process.wait()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            at_s, outcome = line.split()
-            self.asked.append(Asked(float(at_s), outcome))
+    def take(self, at_s: str, outcome: str) -> None:
+        """Keep a request."""
+        self.asked.append(Asked(float(at_s), outcome))
 
     def since(self, at_s: float) -> list[str]:
         """Return what came of the requests since a time."""
