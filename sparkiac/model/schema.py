@@ -38,7 +38,7 @@ def _accept_former_name(definition: dict[str, Any]) -> None:
 
 @cache
 def descriptions(model: type) -> dict[str, str]:
-    """Return field or member name → the docstring below it, including base classes.
+    """Return field or member name → the docstring below it in one line, including base classes.
 
     The docstrings are read from the source code when they are needed, so other commands do not load them.
     """
@@ -59,7 +59,7 @@ def _docstrings(owner: type) -> dict[str, str]:
                 ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                found[name] = text
+                found[name] = " ".join(text.split())
     return found
 
 

@@ -9,6 +9,8 @@ import pytest
 from pydantic import Field
 
 from sparkiac.model.base import DIRECTORIES_OF_SPARKIAC, UNITS_OF_SPARKIAC, Model
+from sparkiac.model.inventory import Inventory
+from sparkiac.model.schema import classes, descriptions
 from sparkiac.report import assets
 from sparkiac.source import load
 from sparkiac.source.wording import dotted, shown
@@ -143,6 +145,10 @@ def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: s
     assert finding.message.startswith(message)
     assert finding.hint.startswith(hint)
     assert bool(finding.hint) is bool(hint)
+
+
+def test_a_hint_is_one_line_even_if_the_meaning_of_the_key_takes_two() -> None:
+    assert all("\n" not in text for model in classes(Inventory).values() for text in descriptions(model).values())
 
 
 def test_a_number_is_quoted_as_it_stands() -> None:
