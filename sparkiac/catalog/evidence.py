@@ -63,7 +63,7 @@ class Releases(NamedTuple):
     """First release after the range; None if there is no upper bound."""
 
     def include(self, found: str | None) -> bool:
-        """Return whether a release is in the range. A pre-release is if both neighbours are: it may be like either."""
+        """Return whether a release is in the range; a pre-release, whether both releases next to it are."""
         if found is None:
             return False
         final = interfaces.release(found)[1]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PART = 10
-"""A fleet changes so many times one after the other, unless its inventory sets the size of the batches."""
+"""Number of batches of a large fleet, unless its inventory sets their size."""
 
 
 class Play(NamedTuple):

@@ -52,7 +52,7 @@ _FIELD: Final = "\t"
 
 
 class AlikeHosts(NamedTuple):
-    """Hosts of which the same is said, apart from the numbers in their names and in those of their units."""
+    """Hosts with the same lines, apart from the numbers in their names and in the names of their units."""
 
     hosts: tuple[str, ...]
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ class AlikeHosts(NamedTuple):
 
 
 def alike(said: Mapping[str, Sequence[str]], own: Mapping[str, Iterable[str]]) -> list[AlikeHosts]:
-    """Return the hosts of which the same is said together; `own` has the names that belong to one host alone.
+    """Put hosts with the same lines together; `own` has the names that belong to one host alone.
 
     In a common line, names that differ in numbers only are a range: `restart chat-01…chat-40`.
     """

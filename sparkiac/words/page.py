@@ -19,7 +19,7 @@ _HOUR_S: Final = 3600
 _NUMBER: Final = re.compile(r"(\d+)")
 _LAST_NUMBER: Final = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
 _RANGE: Final = 3
-"""So many names with consecutive numbers are written as a range."""
+"""Fewest names with consecutive numbers that are written as a range."""
 
 Data: TypeAlias = dict[str, Any]
 
