@@ -32,9 +32,12 @@ def plain(text: str) -> str:
 
 
 def on_terminal(
-    root: Path, folder: Path, dialog: Sequence[tuple[str, str]], *words: str, columns: int = 100, **env: str
+    root: Path, folder: Path, dialog: Sequence[tuple[str, str | Path]], *words: str, columns: int = 100, **env: str
 ) -> tuple[int, str]:
-    """Run sparkiac with a terminal of its own; when a text appears, type its answer. Give exit code and output."""
+    """Run sparkiac with a terminal of its own; when a text appears, type its answer or touch its file.
+
+    Give exit code and output.
+    """
     process, ours = pty.fork()
     if process == 0:
         os.chdir(folder)
@@ -54,8 +57,11 @@ def on_terminal(
         while block := os.read(ours, 4096):
             said += block.decode(errors="replace")
             if answers and answers[0][0] in plain(said)[seen:]:
-                seen = len(plain(said))
-                os.write(ours, answers.pop(0)[1].encode())
+                seen, answer = len(plain(said)), answers.pop(0)[1]
+                if isinstance(answer, str):
+                    os.write(ours, answer.encode())
+                else:
+                    answer.touch()
     os.close(ours)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), said
 
@@ -81,7 +87,11 @@ def git(folder: Path, *words: str) -> str:
 
 
 def test_it_asks_and_shows_the_hosts_in_place(root: Path, tmp_path: Path) -> None:
-    code, said = on_terminal(root, tmp_path, [("[y/N]", "y\n")], "apply", "lab.yaml", "--", *LOCAL)
+    seen = root / "seen"
+    until_seen = "for i in $(seq 600); do [ ! -e $STUB/seen ] || exit 0; sleep 0.1; done; exit 1"
+    fleet.answers(root, "spark-01", "verify", until_seen)
+    dialog = [("[y/N]", "y\n"), ("spark-01  gate", seen)]
+    code, said = on_terminal(root, tmp_path, dialog, "apply", "lab.yaml", "--", *LOCAL)
     text = plain(said)
     assert code == 0, text
     assert "Apply to spark-01? [y/N]: y" in text
