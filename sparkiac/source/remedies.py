@@ -78,6 +78,8 @@ def _option(given: str, _: ErrorDetails) -> str:
 
 
 def _address(given: str, _: ErrorDetails) -> str:
+    if given.count(":") > 1:
+        return "write the IPv4 address of the host or its DNS name"
     alone = given.rpartition("@")[2].partition(":")[0]
     if alone != given and re.fullmatch(forms.ADDRESS, alone):
         return f"write {alone}; `ssh: {{user: …, port: …}}` of the host sets login and port"

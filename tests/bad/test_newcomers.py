@@ -181,6 +181,13 @@ FAULTS: Final = [
         "write 192.168.1.11; `ssh: {user: …, port: …}` of the host sets login and port",
     ),
     (
+        "IPv6 address",
+        "address: 192.168.1.11",
+        "address: fd00::11",
+        "8:23 INV002",
+        "write the IPv4 address of the host or its DNS name",
+    ),
+    (
         "address twice",
         "address: 192.168.1.12",
         "address: 192.168.1.11",
