@@ -26,6 +26,8 @@ from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
     from sparkiac.report import Report
@@ -36,6 +38,9 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
+_SHIPPED: Final = "playbooks/"
+"""Directory of the output whose files are the same for every inventory."""
+_OF_HOSTS: Final = ("hosts/", "host_vars/")
 _UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
@@ -151,30 +156,52 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
     fetching.print_left_over(inventory)
 
 
-def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:
-    """Return one line for the programs of hosts, which are the same for every inventory."""
+def _shipped(target: Path, artifacts: tuple[Artifact, ...]) -> str:
+    """Return one line for the playbooks and the programs of hosts, which are the same for every inventory."""
     from sparkiac.host.generation import generation_id
-    from sparkiac.render import generation, playbooks
+    from sparkiac.render import generation
 
-    found = [each for each in artifacts if each.path.startswith(playbooks.ON_EVERY_HOST)]
+    found = [each for each in artifacts if each.path.startswith(_SHIPPED)]
     version = generation_id(generation.placed(found))
-    return f"~ {target}/{playbooks.ON_EVERY_HOST}: programs of hosts, {len(found)} files, version {version}"
+    return f"~ {target}/{_SHIPPED}: playbooks and programs of hosts, {len(found)} files, version {version}"
+
+
+def _lines(paths: Iterable[str], others: frozenset[str]) -> Iterator[str]:
+    """Yield a line for each path, or one for all files in the directory of a host if none of `others` is in it.
+
+    The manifest changes with every other file and has no line.
+    """
+    from sparkiac import write
+
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        if path != write.MANIFEST and not path.startswith(_SHIPPED):
+            folders.setdefault("/".join(path.split("/")[:2]) if path.startswith(_OF_HOSTS) else path, []).append(path)
+    for folder, found in folders.items():
+        if len(found) == 1 or any(path.startswith(f"{folder}/") for path in others):
+            yield from found
+        else:
+            yield f"{folder}/: {len(found)} files"
 
 
 def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
     from sparkiac import write
-    from sparkiac.render import playbooks
 
     if show_diff:
         click.echo(write.diff(artifacts, target), nl=False)
     else:
-        for sign, paths in (("+", changes.created), ("~", changes.changed), ("-", changes.removed)):
-            for path in paths:
-                if not path.startswith(playbooks.ON_EVERY_HOST):
-                    click.echo(f"{sign} {target}/{path}")
+        present = frozenset(each.path for each in artifacts)
+        before = present.union(changes.removed).difference(changes.created)
+        for sign, paths, others in (
+            ("+", changes.created, before),
+            ("~", changes.changed, present),
+            ("-", changes.removed, present),
+        ):
+            for line in _lines(paths, others):
+                click.echo(f"{sign} {target}/{line}")
         differing = (*changes.created, *changes.changed, *changes.removed)
-        if any(path.startswith(playbooks.ON_EVERY_HOST) for path in differing):
-            click.echo(_programs(target, artifacts))
+        if any(path.startswith(_SHIPPED) for path in differing):
+            click.echo(_shipped(target, artifacts))
     counts = f"{len(changes.created)} new, {len(changes.changed)} changed, {len(changes.removed)} removed"
     verb = "would be written" if planned else "written"
     state = f"{verb}: {counts}, {changes.unchanged} as before" if changes.any else "up to date"
