@@ -40,6 +40,7 @@ LINKS: Final = tuple(f"spark-0{number}=enp1s0f1np1,rocep1s0f1,192.168.177.1{numb
 SERVED: Final = "--host", "spark-01=192.168.1.11", "--recipe", RECIPE
 FILES: Final = [
     ".editorconfig",
+    ".gitattributes",
     ".github/workflows/check.yml",
     ".gitignore",
     ".pre-commit-config.yaml",
