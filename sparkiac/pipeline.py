@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
-_EXAMPLE: Final = ("LCK033", "example-lock")
-_SETTLED_BY_LOCK: Final = frozenset({_EXAMPLE[0], "IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
+_EXAMPLE: Final = sources.EXAMPLE[0]
+_SETTLED_BY_LOCK: Final = frozenset({_EXAMPLE, "IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
 """Codes of findings that a complete lock resolves."""
 
 
@@ -122,9 +122,9 @@ def check(
     plan = build(found)
     findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
     findings += fabric.slower_links(found.inventory.document, inventory.links)
-    if lock is not None and found.lock is not None and found.lock.example:
-        findings.append(_example(inventory, lock))
-    tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE[0]}) if allow_example else frozenset()
+    if lock is not None and found.lock is not None and (found.lock.example or any(found.lock.contradictions())):
+        findings += sources.check_lock(read_lock(lock), inventory.name)
+    tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE}) if allow_example else frozenset()
     return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
 
 
@@ -287,13 +287,6 @@ def render_kubernetes(plan: Plan) -> Rendering:
 def _outside_default() -> Hidden:
     known = catalog.profiles()
     return hidden((check.rule for check in rules.checks()), known.floors, known.default)
-
-
-def _example(inventory: InputFile, lock: InputFile) -> Finding:
-    message = "this lock is an example with invented digests, commits and hashes"
-    hint = f"run `sparkiac lock {inventory.name}`: it replaces all of them"
-    loc = read_lock(lock).document.at_key(("example",))
-    return Finding(*_EXAMPLE, Severity.ERROR, message, loc, hint)
 
 
 def _as_warning(finding: Finding) -> Finding:

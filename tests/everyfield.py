@@ -48,6 +48,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.INTERFACE: ("enp1", "enp2"),
     forms.USER: ("alice", "bob"),
     forms.VERSION: ("580.101", "580.102"),
+    forms.RELEASE: ("0.34", "0.35"),
+    forms.MONTH: ("2027-01", "2027-02"),
     forms.TIME_OF_DAY: ("21:01", "21:02"),
     forms.SYSCTL_KEY: ("net.core.one", "net.core.two"),
     forms.SYSCTL_VALUE: ("11", "12"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, ip_interface
 from typing import Annotated, Final, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from sparkiac.model import forms
 
@@ -153,6 +153,8 @@ InterfaceAddress = Annotated[str, _matches(forms.PREFIXED), AfterValidator(_inte
 UserName = Annotated[str, _matches(forms.USER)]
 Version = Annotated[str, _matches(forms.VERSION)]
 BuildVersion = Annotated[str, _matches(forms.BUILD)]
+Release = Annotated[str, _matches(forms.RELEASE)]
+Month = Annotated[str, _matches(forms.MONTH)]
 CommitStart = Annotated[str, _matches(forms.COMMIT_START)]
 SysctlKey = Annotated[str, _matches(forms.SYSCTL_KEY)]
 SysctlValue = Annotated[str, _matches(forms.SYSCTL_VALUE)]
@@ -187,6 +189,21 @@ class SecretRef(Model):
     """Name of the file under /etc/sparkiac/secrets on the host."""
 
 
+class WaiverEnd(Model):
+    """When a waiver ends, by the release or the age of the image that runs. No clock is read."""
+
+    release: Release | None = None
+    """First release of the engine at which it has ended: '0.34'. A pre-release of it has not reached it."""
+    image_after: Month | None = None
+    """Last month in which the locked image may have been built: 2027-01."""
+
+    @model_validator(mode="after")
+    def _has_one_end(self) -> Self:
+        if (self.release is None) == (self.image_after is None):
+            raise ValueError("a waiver ends either with a release or with an image_after: write one of them")
+        return self
+
+
 class Waiver(Model):
     """Accepts the findings of one rule, with the reason."""
 
@@ -194,3 +211,5 @@ class Waiver(Model):
     """Code of the rule, such as ENT001."""
     reason: ShortText
     """Why the finding does not apply here."""
+    until: WaiverEnd | None = None
+    """When the waiver ends; the finding is then shown again. Without it, the waiver holds for ever."""

@@ -89,6 +89,8 @@ VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '58
 BUILD: Final = _form(
     r"^[0-9]+(\.[0-9]+){1,3}(rc[0-9]+)?(\.dev[0-9]+)?$", "the version of a build such as 0.24.0 or '0.19.2rc1.dev134'"
 )
+RELEASE: Final = _form(r"^(b[0-9]{1,6}|[0-9]{1,4}(\.[0-9]{1,5}){1,3})$", "a quoted release such as '0.34' or 'b10405'")
+MONTH: Final = _form(r"^20[0-9]{2}-(0[1-9]|1[0-2])$", "a year and a month, such as 2027-01")
 COMMIT_START: Final = _form(r"^[0-9a-f]{9}$", "the first 9 digits of a commit, quoted")
 SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
 SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several separated by one space")

@@ -3,10 +3,13 @@
 That includes the repositories of recipes: `LockedSource` is the pinned `RecipeSource` of an inventory.
 """
 
-from typing import Literal, Self, TypeAlias
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import model_validator
 
+from sparkiac.model import forms
 from sparkiac.model.base import (
     Bytes,
     Commit,
@@ -22,6 +25,8 @@ from sparkiac.model.base import (
     Name,
     Sha256,
 )
+from sparkiac.model.references import hub_file
+from sparkiac.report import Path
 
 WeightFormat: TypeAlias = Literal["consolidated", "shards"]
 """File formats of weights: Mistral's `consolidated*.safetensors`, or the usual shards."""
@@ -163,6 +168,17 @@ class LockedSource(RecipeSource):
         return self
 
 
+class Contradiction(NamedTuple):
+    """A pin in a lock, and the other value that the same lock names for it."""
+
+    path: Path
+    pinned: str | None
+    named: str
+    """Empty if nothing names a value."""
+    where: str
+    """What names it, for a message."""
+
+
 class Lock(Model):
     """The exact versions of everything that an inventory uses."""
 
@@ -180,3 +196,22 @@ class Lock(Model):
     """Built images, by name of the build."""
     sources: dict[Name, LockedSource] = {}
     """Repositories of recipes, by name in the inventory."""
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Yield the pins that differ from what their key, their revision or the entry of their repository names."""
+        return (each for each in self._named() if each.named and each.pinned and each.pinned != each.named)
+
+    def _named(self) -> Iterator[Contradiction]:
+        for name, image in self.images.items():
+            yield Contradiction(("images", name, "digest"), image.digest, name.partition("@")[2], "its key")
+        for section, entries in (("models", self.models), ("files", self.files)):
+            for name, entry in entries.items():
+                commit = entry.revision if re.fullmatch(forms.COMMIT, entry.revision) else ""
+                yield Contradiction((section, name, "commit"), entry.commit, commit, "its revision")
+        for url, file in self.files.items():
+            handle, path = hub_file(url) or ("", "")
+            model = self.models.get(handle)
+            if model is not None and model.revision == file.revision:
+                hashed = model.files[path].sha256 if path in model.files else ""
+                yield Contradiction(("files", url, "commit"), file.commit, model.commit, f"models.{handle}")
+                yield Contradiction(("files", url, "sha256"), file.sha256, hashed, f"models.{handle}")

@@ -13,17 +13,19 @@ from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.topology import address_towards
-from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement, PlannedWaiver
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.host.generation import ChangeGroup, Promise
+    from sparkiac.model.base import Waiver
     from sparkiac.model.inventory import Inventory
     from sparkiac.plan.container import Container
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
+    from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 
 
@@ -82,6 +84,7 @@ def build(resolved: Resolved) -> Plan:
         _retired(written),
         unwatched,
         is_watched=fleet_timer.is_watched(written.monitoring),
+        waivers=tuple(_waivers(written)),
     )
 
 
@@ -97,6 +100,17 @@ def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:
     return tuple(
         PlannedRetirement(name, host.address, host.user or written.defaults.user, host.port) for name, host in found
     )
+
+
+def _waivers(written: Inventory) -> Iterator[PlannedWaiver]:
+    allowed: dict[Path, tuple[Waiver, ...]] = {(): written.allow, ("monitoring",): written.monitoring.allow}
+    allowed |= {("hosts", name): host.allow for name, host in written.hosts.items()}
+    allowed |= {("deployments", name): each.allow for name, each in written.deployments.items()}
+    allowed |= {("services", name): each.allow for name, each in written.services.items()}
+    for path, waivers in allowed.items():
+        for index, each in enumerate(waivers):
+            until = dict(each.until or ())
+            yield PlannedWaiver((*path, "allow", index), each.code, each.reason, **until)
 
 
 def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValues) -> HostPlan:

@@ -87,6 +87,8 @@ class Image(NamedTuple):
     """Versions of its parts, from the lock: cuda, sglang."""
     release: str | None = None
     """vLLM release in the image, from the lock, or else from the tag or the catalog."""
+    created: str | None = None
+    """Time at which it was built, from the lock."""
 
     @property
     def short(self) -> str:
@@ -144,6 +146,7 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         id=locked.config if locked else None,
         versions=locked.versions if locked else {},
         release=_recorded(locked) or releases.of_image(family, repository, tag=tag, digest=digest),
+        created=locked.created if locked else None,
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.monitoring.scraping import ScrapeTarget
     from sparkiac.plan.order import PlannedTurn
     from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
+    from sparkiac.report import Path
 
 
 class HostPlan(NamedTuple):
@@ -130,6 +131,19 @@ class HubEndpoint(NamedTuple):
     """Name of the secret that holds the token for gated repositories."""
 
 
+class PlannedWaiver(NamedTuple):
+    """A waiver of the inventory."""
+
+    path: Path
+    """Its position, which ends in ("allow", index)."""
+    code: str
+    reason: str
+    release: str | None = None
+    """Release of the engine with which it ends."""
+    image_after: str | None = None
+    """Month after which an image ends it."""
+
+
 class Plan(NamedTuple):
     """Plan of the whole fleet."""
 
@@ -149,6 +163,8 @@ class Plan(NamedTuple):
     """Units whose metrics Prometheus cannot reach."""
     is_watched: bool = False
     """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""
+    waivers: tuple[PlannedWaiver, ...] = ()
+    """Waivers in the order of the model: of the fleet, its monitoring, hosts, deployments and services."""
 
     @property
     def containers(self) -> Iterator[tuple[HostPlan, Container]]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
 from sparkiac.plan.parts import Dependency
+from sparkiac.plan.values import PlannedWaiver
 from sparkiac.render import labels
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
+
+WAIVER_HEADS: Final = ("waives", "for", "until", "reason")
+"""Table heads of `waivers`."""
 
 
 def render(plan: Plan) -> Artifact:
@@ -22,9 +26,22 @@ def render(plan: Plan) -> Artifact:
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),
         "rollout": labels.rollout(plan),
+        "waiver_heads": WAIVER_HEADS,
+        "waivers": waivers(plan),
         "hosts": map(_host, plan.hosts),  # one after the other: all at once would take much memory
     }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))
+
+
+def waivers(plan: Plan) -> tuple[tuple[str, ...], ...]:
+    """Return a row for each waiver, with the columns of WAIVER_HEADS."""
+    return tuple(map(_waiver, plan.waivers))
+
+
+def _waiver(waiver: PlannedWaiver) -> tuple[str, ...]:
+    image = f"an image built after {waiver.image_after}" if waiver.image_after else "no end"
+    until = f"release {waiver.release}" if waiver.release else image
+    return waiver.code, ".".join(map(str, waiver.path[:-2])) or "the fleet", until, waiver.reason
 
 
 def _host(host: HostPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Compare the fetched recipes of an inventory's sources with the lock: nothing else may be used."""
+"""Compare the fetched recipes of an inventory's sources with the lock, and the lock with itself."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from sparkiac.source.document import Document
 
 _MISSING: Final = ("RCP004", "source-not-fetched")
 _CHANGED: Final = ("RCP005", "source-changed")
+_CONTRADICTS: Final = ("LCK035", "lock-contradicts-itself")
+EXAMPLE: Final = ("LCK033", "example-lock")
 _KEY: Final = "sources"
 
 
@@ -44,6 +46,20 @@ def check(
         for message in differences(locked, fetched.get(name, ())):
             loc = document.at_key((_KEY, name))
             yield error(_CHANGED, f"source {name}: {message}", loc, f"{hint}: it restores the files")
+
+
+def check_lock(lock: Source[Lock], inventory: str) -> Iterator[Finding]:
+    """Return a finding for an example lock, or for each pin of another lock that contradicts itself."""
+    if lock.valid.example:
+        message = "this lock is an example with invented digests, commits and hashes"
+        hint = f"run `sparkiac lock {inventory}`: it replaces all of them"
+        yield error(EXAMPLE, message, lock.document.at_key(("example",)), hint)
+        return
+    for found in lock.valid.contradictions():
+        *entry, field = found.path
+        message = f"{field} of {'.'.join(map(str, entry))} is {found.pinned}, but {found.where} names {found.named}"
+        hint = f"find out who changed it; then remove the entry and run `sparkiac lock {inventory}`"
+        yield error(_CONTRADICTS, message, lock.document.at_value(found.path), hint)
 
 
 def is_of(locked: LockedSource, source: RecipeSource) -> bool:

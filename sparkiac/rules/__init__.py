@@ -95,8 +95,7 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
     A rule that raises gives an internal-error finding, because its verdict is unknown.
     """
     chosen = checks() if rules is None else tuple(rules)
-    given = waivers.given(resolved)
-    findings: list[Finding] = [*waivers.unknown(resolved, given, (each.rule.code for each in chosen))]
+    findings: list[Finding] = [*waivers.unknown(plan, resolved, (each.rule.code for each in chosen))]
     examined = Examined(plan)
     for rule, _, find in chosen:
         try:
@@ -105,7 +104,7 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
             findings.append(_broken(rule, error))
         else:
             located = _located(hits, rule, resolved)
-            findings += waivers.apply(resolved, given.get(rule.code, ()), rule, zip(hits, located, strict=True))
+            findings += waivers.apply(plan, resolved, rule, zip(hits, located, strict=True))
     return tuple(findings)
 
 

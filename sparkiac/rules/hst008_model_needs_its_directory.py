@@ -62,11 +62,7 @@ def served_from_directory(model: str) -> str | None:
 
     Entries are parsed only if the text of one names both.
     """
-    if set(catalog.holding(f"model: {model}")).isdisjoint(catalog.holding(f"{_DIRECTORY}:")):
-        return None
-    first = None
-    for each in catalogued.serving(model):
-        if _DIRECTORY not in each.values:
-            return None
-        first = first or each.name
-    return first
+    named = set(catalog.holding(f"model: {model}")) & set(catalog.holding(f"{_DIRECTORY}:"))
+    serving = tuple(catalogued.serving(model)) if named else ()
+    by_handle = [each for each in serving if _DIRECTORY not in each.values]
+    return serving[0].name if serving and not by_handle else None

@@ -71,25 +71,30 @@ def servers(plan: Plan) -> Iterator[ServerRelease]:
 
 
 def _server(container: Container, host: HostPlan, engine: Engine, table: OptionTable) -> ServerRelease:
-    tagged = _tagged(container, engine)
-    locked = container.image.versions.get(engine.name, "").partition("+")[0]
-    release = tagged or locked or _of_private(container, engine, table)
-    if not release or table.releases == ("",):
+    found = release(container, engine)
+    if not found or table.releases == ("",):
         title = engine.title if table.releases == ("",) else f"any known release of {engine.title}"
         return ServerRelease(container, host, engine, table, table.releases, exact=False, title=title)
-    compared = table.neighbours(release)
-    title = f"{engine.title} {release}"
-    if release not in compared:
+    compared = table.neighbours(found)
+    title = f"{engine.title} {found}"
+    if found not in compared:
         title = f"{title} (compared with {' and '.join(compared)})"
-    exact = release in compared and tagged is not None
+    exact = found in compared and _tagged(container, engine) is not None
     return ServerRelease(container, host, engine, table, compared, exact=exact, title=title)
 
 
-def _of_private(container: Container, engine: Engine, table: OptionTable) -> str | None:
+def release(container: Container, engine: Engine) -> str | None:
+    """Return the release of a server by its upstream tag, the lock, or the tag of a private image; None if unknown."""
+    locked = container.image.versions.get(engine.name, "").partition("+")[0]
+    return _tagged(container, engine) or locked or _of_private(container, engine)
+
+
+def _of_private(container: Container, engine: Engine) -> str | None:
     """Return the release with which the tag of a private image starts, such as 0.5.8-t5, if its parser was read."""
     repository, _, tag = container.image.short.rpartition(":")
     found = _PRIVATE.fullmatch(tag) if engine.name in repository.rpartition("/")[2] else None
-    return found[1] if found and repository not in engine.images and found[1] in table.releases else None
+    read = engine.table.releases if engine.table else ()
+    return found[1] if found and repository not in engine.images and found[1] in read else None
 
 
 def _tagged(container: Container, engine: Engine) -> str | None:

@@ -45,6 +45,7 @@ class Subject:
             "env": command.env.get,
             "speculative": partial(_inside, server.speculative or {}),
             "recipe": server.recipe_options.get,
+            "workload": lambda key: getattr(server.workload, key, None),
             "network": lambda key: None if self._known is None else NETWORK[key](self._known),
             "config": self._of_config,
         }

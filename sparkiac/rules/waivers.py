@@ -1,68 +1,109 @@
 """Waivers: a finding is dropped if the inventory allows it with a reason.
 
 A waiver applies to its deployment, service or host, or to the whole fleet. A waiver that waives nothing gives a
-warning: it would hide the next real finding.
+warning: it would hide the next real finding. One with `until` ends, for each finding by what the finding is about.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final, NamedTuple
 
+from sparkiac import engines
+from sparkiac.catalog import interfaces
+from sparkiac.plan import Container, Plan
+from sparkiac.plan.values import PlannedWaiver
 from sparkiac.report import REMOVE, Edit, Finding, Path, Severity
 from sparkiac.resolve import Resolved
+from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, Rule
 
-_KINDS: Final = ("hosts", "deployments", "services")
+_UNUSED: Final = ("WVR001", "unused-waiver")
+_UNDECIDED: Final = ("WVR002", "undecided-waiver")
+_FIRST: Final = (False, None, True)
+"""Whether a waiver has ended by one of several servers: the first of these decides."""
+_MONTH: Final = re.compile(r"\d{4}-\d{2}(?=-|$)")
 
 
-Waivers = dict[str, tuple[Path, ...]]
-"""Code → the positions of its waivers, each path ending in ("allow", index)."""
+class _Ending(NamedTuple):
+    """Whether a waiver has ended for a finding."""
+
+    ended: bool | None
+    """None if it is unknown."""
+    why: str = ""
+    """What it has ended by, or what is unknown."""
 
 
-def given(resolved: Resolved) -> Waivers:
-    """Collect the waivers of an inventory."""
-    found: Waivers = {}
-    for path, code in _waivers(resolved.inventory.document.data):
-        found[code] = (*found.get(code, ()), path)
-    return found
-
-
-def apply(
-    resolved: Resolved, allowed: tuple[Path, ...], rule: Rule, hits: Iterable[tuple[Hit, Finding]]
-) -> Iterator[Finding]:
-    """Drop the findings of `rule` that are waived, and add a warning for each waiver that waived nothing."""
-    used: set[Path] = set()
+def apply(plan: Plan, resolved: Resolved, rule: Rule, hits: Iterable[tuple[Hit, Finding]]) -> Iterator[Finding]:
+    """Drop the findings of `rule` that are waived. Add one for each waiver that waived nothing or may have ended."""
+    allowed = [each for each in plan.waivers if each.code == rule.code]
+    used, undecided = set[Path](), dict[Path, str]()
     for hit, finding in hits:
-        covering = [path for path in allowed if _covers(path[:-2], hit)] if rule.waivable else []
-        used.update(covering)
-        if not covering:
-            yield finding
-    for path in allowed:
-        if path not in used:
-            yield _unused(resolved, path, rule)
+        covering = [each for each in allowed if rule.waivable and _covers(each.path[:-2], hit)]
+        ends = {each.path: _ending(each, _containers(hit, plan)) for each in covering}
+        used.update(ends)
+        undecided |= {path: end.why for path, end in ends.items() if end.ended is None}
+        if all(end.ended for end in ends.values()):
+            told = (f"the waiver in line {_line(resolved, path)} has ended: {end.why}" for path, end in ends.items())
+            yield finding._replace(hint="; ".join(filter(None, (finding.hint, *told))))
+    for each in allowed:
+        if each.path not in used:
+            yield _unused(resolved, each.path, rule)
+    for path, why in undecided.items():
+        message = f"whether this waiver of {rule.code} has ended is unknown, and it holds: {why}"
+        loc = resolved.inventory.document.at_value((*path, "until"))
+        yield Finding(*_UNDECIDED, Severity.INFO, message, loc, "run `sparkiac lock`, or write another end")
 
 
-def unknown(resolved: Resolved, found: Waivers, codes: Iterable[str]) -> Iterator[Finding]:
+def unknown(plan: Plan, resolved: Resolved, codes: Iterable[str]) -> Iterator[Finding]:
     """Return a finding for every waiver whose code no rule has."""
-    for code in sorted(found.keys() - set(codes)):
-        for path in found[code]:
-            yield _warning(resolved, path, f"no rule has the code {code}", "remove the waiver")
+    known = set(codes)
+    for each in sorted(plan.waivers, key=lambda each: each.code):
+        if each.code not in known:
+            yield _warning(resolved, each.path, f"no rule has the code {each.code}", "remove the waiver")
 
 
 def _covers(scope: Path, hit: Hit) -> bool:
     return hit.path[: len(scope)] == scope or scope == ("hosts", hit.host)
 
 
-def _waivers(data: Any) -> Iterator[tuple[Path, str]]:  # noqa: ANN401  a document's data
-    for index, waiver in enumerate(data.get("allow", ())):
-        yield ("allow", index), waiver["code"]
-    for index, waiver in enumerate(data.get("monitoring", {}).get("allow", ())):
-        yield ("monitoring", "allow", index), waiver["code"]
-    for kind in _KINDS:
-        for name, entry in data.get(kind, {}).items():
-            for index, waiver in enumerate(entry.get("allow", ())):
-                yield (kind, name, "allow", index), waiver["code"]
+def _containers(hit: Hit, plan: Plan) -> list[Container]:
+    """Return the containers that a finding is about: the one that it names, or else those of its host or the fleet."""
+    named = [each for _, each in plan.containers if each.path == hit.path[:2]]
+    return named or [each for host, each in plan.containers if hit.host in {None, host.name}]
+
+
+def _ending(waiver: PlannedWaiver, containers: list[Container]) -> _Ending:
+    """Return whether a waiver has ended: not before the last of the containers has reached its end."""
+    if waiver.release is not None:
+        ends = [_by_release(each, waiver.release) for each in containers if each.server.engine is not None]
+    elif waiver.image_after is not None:
+        ends = [_by_image(each, waiver.image_after) for each in containers]
+    else:
+        ends = [_Ending(ended=False)]
+    return min(ends, key=lambda end: _FIRST.index(end.ended), default=_Ending(None, "the finding is about no server"))
+
+
+def _by_release(server: Container, until: str) -> _Ending:
+    engine = engines.named(server.server.engine)
+    found = server.image.vllm if engine.interfaces else serverrelease.release(server, engine)
+    number = interfaces.named((found or "").removeprefix("b"))
+    if found is None or number is None or found.startswith("b") != until.startswith("b"):
+        return _Ending(None, f"{server.image.short} names no release of {engine.title} to compare with {until}")
+    reached = interfaces.release(number) >= interfaces.release(until.removeprefix("b"))
+    return _Ending(reached, f"{server.name} runs {engine.title} {found}, and it was for releases before {until}")
+
+
+def _by_image(server: Container, month: str) -> _Ending:
+    created = _MONTH.match(server.image.created or "")
+    if created is None:
+        return _Ending(None, f"the lock has no creation date of {server.image.short}")
+    return _Ending(created[0] > month, f"{server.image.short} was built in {created[0]}, after {month}")
+
+
+def _line(resolved: Resolved, path: Path) -> int:
+    return resolved.inventory.document.at_value((*path, "code")).mark.line
 
 
 def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
@@ -75,4 +116,4 @@ def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
 
 def _warning(resolved: Resolved, path: Path, message: str, hint: str, fix: tuple[Edit, ...] = ()) -> Finding:
     loc = resolved.inventory.document.at_value((*path, "code"))
-    return Finding("WVR001", "unused-waiver", Severity.WARNING, message, loc, hint, fix=fix)
+    return Finding(*_UNUSED, Severity.WARNING, message, loc, hint, fix=fix)

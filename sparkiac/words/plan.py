@@ -17,7 +17,7 @@ from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import count, gib
 from sparkiac.plan.startup_log import SIZES, StartupComparison
-from sparkiac.render import labels
+from sparkiac.render import labels, summary
 from sparkiac.render.labels import MemoryRow, brief_image, verdict
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped
@@ -74,6 +74,8 @@ def tables(plan: Plan, width: int) -> Blocks:
         yield grid((f"[{number}]", source) for source, number in notes.items())
         yield ""
     yield from _rollout(plan)
+    if rows := summary.waivers(plan):
+        yield from (styled("waivers", "bold"), "", table(summary.WAIVER_HEADS, rows), "")
     if plan.unpinned:
         yield styled(hints.unpinned_notice(plan.unpinned), "yellow")
 

@@ -1,4 +1,4 @@
-"""An example lock is one error, whatever it holds: nobody takes it for a lock that was resolved."""
+"""An example lock is one error, whatever it holds, and so is each pin that contradicts itself: none is applied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.plan.fleets import LOCK, deployment, service
+from tests.plan.fleets import LOCK, ONES, TWOS, deployment, service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,3 +105,11 @@ def test_plan_shows_it_and_warns(cli: Cli, command: list[str]) -> None:
     assert outcome.code == 0
     assert "warning LCK033" in outcome.err
     assert "Cannot be applied: 2 pins are examples or missing." in outcome.out
+
+
+def test_nothing_is_generated_from_a_lock_that_contradicts_itself(cli: Cli, lab: Path) -> None:
+    key = f'  example.org/vllm:1@{ONES}: {{digest: "{TWOS}"}}\n'
+    (lab / "lab.lock.yaml").write_text(LOCK.replace("images:\n", f"images:\n{key}"))
+    assert "error LCK035" in cli("generate", "lab.yaml", "--allow-unlocked").err
+    assert not (lab / "generated").exists()
+    assert "error LCK035" in cli("check", "lab.yaml", "--select", "SPD").err

@@ -15,7 +15,7 @@ import yaml
 
 from sparkiac import __version__, pipeline
 from sparkiac.commands.init import _wheel
-from sparkiac.upstream import origin
+from sparkiac.commands.init.repository import UrlOrigin, origin, recorded_origin
 from tests.catalog.test_reference import ENTRIES, USABLE
 from tests.commands.test_own_recipes import RECIPE as OWN
 from tests.conftest import ROOT
@@ -87,7 +87,7 @@ LAUNCH: Final = "docker run -d --gpus all --ipc host -p 8001:8000 -v /srv/hf:/ro
 
 
 WHEEL: Final = f"wheels/sparkiac-{__version__}-py3-none-any.whl"
-REQUIREMENT: Final = origin.read().requirement or f"./{WHEEL}"
+REQUIREMENT: Final = origin().requirement or f"./{WHEEL}"
 """The sparkiac of these tests is installed from its checkout."""
 STEPS: Final = ("lock", "check", "plan", "secrets", "generate")
 """Commands of sparkiac that init prints before `apply`."""
@@ -572,7 +572,7 @@ FETCHED: Final = {"url": "https://example.org/s.whl", "archive_info": {"hashes":
 def test_ci_installs_what_this_sparkiac_was_installed_from(
     recorded: dict[str, object], requirement: str | None, path: Path | None
 ) -> None:
-    assert origin.of(recorded) == origin.UrlOrigin(requirement, path)
+    assert recorded_origin(recorded) == UrlOrigin(requirement, path)
 
 
 def test_a_local_wheel_or_directory_is_put_into_the_repository(folder: Path) -> None:

@@ -195,3 +195,16 @@ def test_an_explanation_is_not_a_page(cli: Cli, written: Callable[[str], None]) 
     outcome = cli("plan", "lab.yaml", "--explain", "name", "--format", "html")
     assert outcome.code == 2
     assert "--explain prints text or JSON" in outcome.err
+
+
+def test_the_waivers_are_listed_with_their_ends(cli: Cli, written: Callable[[str], None]) -> None:
+    written(deployment('allow: [{code: SEC100, reason: a closed network, until: {release: "0.34"}}]'))
+    lines = cli("plan", "lab.yaml").out.splitlines()
+    at = lines.index("waivers")
+    assert re.split(r"  +", lines[at + 2].strip()) == ["waives", "for", "until", "reason"]
+    assert any(
+        re.split(r"  +", line.strip()) == ["SEC100", "deployments.chat", "release 0.34", "a closed network"]
+        for line in lines[at:]
+    )
+    [listed] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["waivers"]
+    assert (listed["code"], listed["release"], listed["image_after"]) == ("SEC100", "0.34", None)

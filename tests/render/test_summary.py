@@ -171,3 +171,24 @@ def test_the_table_lists_the_batches(capsys: pytest.CaptureFixture[str], monkeyp
     ]
     terminal.show(words.tables(planned(deployment()), terminal.width()))
     assert "rollout" not in capsys.readouterr().out
+
+
+def test_the_waivers_with_their_ends(rendered: Rendered) -> None:
+    until = 'allow: [{code: MEM001, reason: a | b, until: {release: "0.34"}}]'
+    host = 'spark-01: {address: 192.168.1.11, allow: [{code: DRV100, reason: ran, until: {image_after: "2027-01"}}]}'
+    text = page(rendered(deployment(until, host=host) + "allow: [{code: MON004, reason: seen daily}]\n"))
+    assert (
+        """
+## Waivers
+
+| waives | for | until | reason |
+|---|---|---|---|
+| MON004 | the fleet | no end | seen daily |
+| DRV100 | hosts.spark-01 | an image built after 2027-01 | ran |
+| MEM001 | deployments.chat | release 0.34 | a \\| b |
+
+## spark-01
+"""
+        in text
+    )
+    assert "Waivers" not in page(rendered(deployment()))

@@ -50,6 +50,12 @@ def driver(version: str) -> str:
     return deployment(host=f'spark-01: {{address: 192.168.1.11, driver: "{version}"}}')
 
 
+def drivers(one: str, other: str) -> str:
+    """Write a group whose hosts require these drivers."""
+    text = PAIR.replace("address: 192.168.1.11\n", f'address: 192.168.1.11\n    driver: "{one}"\n')
+    return text.replace("address: 192.168.1.12\n", f'address: 192.168.1.12\n    driver: "{other}"\n')
+
+
 def of(model: str, *lines: str) -> str:
     """Write a deployment of a model that the catalog knows."""
     return deployment(*lines).replace("example/model", model)
@@ -262,6 +268,17 @@ _TEXTS: Final[dict[str, list[str]]] = {
         PAIR.replace("177.12/24", "177.200/25"),
         RING,
         RING.replace("179.13", "180.13"),
+    ],
+    "MN105": [
+        drivers("580.142", "580.126"),
+        drivers("580", "595.71.05"),
+        drivers("580.142", "580"),
+        drivers("58", "580"),
+        drivers("580.142", "580.142"),
+        PAIR.replace("address: 192.168.1.11\n", 'address: 192.168.1.11\n    driver: "595"\n'),
+        PAIR + f"    per_host: {{spark-01: {{image: vllm/vllm-openai:v0.32.0@{ONES}}}}}\n",
+        PAIR + f"    per_host: {{spark-02: {{image: vllm/vllm-openai:v0.32.0@{ONES}}}}}\n",
+        PAIR + f"    image: vllm/vllm-openai:v0.32.0@{ONES}\n",
     ],
     "MN100": [
         PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}}}"),

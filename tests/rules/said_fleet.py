@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+_OTHER: Final = f"vllm/vllm-openai:v0.32.0@sha256:{'1' * 64}"
+
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("DRV100", 0): (
         (
@@ -111,6 +113,12 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
             "(192.168.178.0/24, 192.168.180.0/24) of big share no network"
         ),
     ),
+    ("MN105", 0): ("MN105 6:13 big runs with driver 580.126 on spark-02 and 580.142 on spark-01",),
+    ("MN105", 1): ("MN105 6:13 big runs with driver 595.71.05 on spark-02 and 580 on spark-01",),
+    ("MN105", 3): ("MN105 6:13 big runs with driver 580 on spark-02 and 58 on spark-01",),
+    ("MN105", 5): ("MN105 6:13 big runs with driver 580 on spark-02 and 595 on spark-01",),
+    ("MN105", 6): (f"MN105 16:34 big runs nvcr.io/nvidia/vllm:26.04-py3 on spark-02 and {_OTHER} on spark-01",),
+    ("MN105", 7): (f"MN105 11:3 big runs {_OTHER} on spark-02 and nvcr.io/nvidia/vllm:26.04-py3 on spark-01",),
     ("MN100", 2): ("MN100 6:153 enp1s0f1np1 and enP2p1s0f1np1 of spark-01 are both in 192.168.177.0/24",),
     ("MN101", 0): (
         "MN101 6:73 enp1s0f1np1 of spark-01 is in 192.168.1.0/24, as the address 192.168.1.11 of the host",

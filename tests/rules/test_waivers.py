@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from sparkiac import rules
+from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
-from tests.plan.fleets import PAIR, checked, deployment, said, service
+from tests.plan.fleets import LOCK, ONES, PAIR, checked, deployment, resolved, said, service
 from tests.rules.test_check import RULE, saying, verdict
+
+if TYPE_CHECKING:
+    from sparkiac.report import Finding
 
 ALLOW = "allow: [{code: TST001, reason: it is right here}]"
 CHAT = Hit(("deployments", "chat", "port"), "wrong", "mend it", host="spark-01")
@@ -92,3 +99,134 @@ def test_an_unpinned_image_cannot_be_waived() -> None:
     outcome = checked(deployment(ALLOW.replace("TST001", "IMG003")), locked=None)
     assert [finding.code for finding in outcome.report.findings] == ["IMG003", "MDL001", "WVR001"]
     assert outcome.report.failed
+
+
+ENDING = "allow: [{code: TST001, reason: it is right here, until: UNTIL}]"
+NGC = "nvcr.io/nvidia/vllm:26.04-py3"
+"""An image with vLLM 0.19.0, the one of base/single-spark."""
+
+
+def ending(until: str, *lines: str) -> str:
+    """Write a deployment whose waiver ends."""
+    return deployment(ENDING.replace("UNTIL", until), *lines)
+
+
+def built(created: str, text: str) -> tuple[Finding, ...]:
+    """Run a rule that speaks over an inventory whose lock has this creation date of the image."""
+    found = resolved(text, locked=LOCK.replace(f"{NGC}: {{", f"{NGC}: {{created: {created}, "))
+    return rules.check(build(found), found, rules=[saying(CHAT)])
+
+
+@pytest.mark.parametrize("until", ['{release: "0.34"}', '{release: "0.19.1"}', '{release: "0.20"}'])
+def test_a_waiver_holds_until_the_release_is_reached(until: str) -> None:
+    assert verdict(ending(until), saying(CHAT)) == ()
+
+
+@pytest.mark.parametrize("until", ['{release: "0.19"}', '{release: "0.19.0"}', '{release: "0.18.1"}'])
+def test_an_ended_waiver_silences_nothing_and_is_named(until: str) -> None:
+    [finding] = verdict(ending(until), saying(CHAT))
+    assert (finding.code, finding.message) == ("TST001", "wrong")
+    assert finding.hint == (
+        "mend it; the waiver in line 10 has ended: chat runs vLLM 0.19.0, and it was for releases before "
+        + until.split('"')[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("image", "until", "ended"),
+    [
+        ("vllm/vllm-openai:v0.34.0", "0.34", True),
+        ("vllm/vllm-openai:v0.34.0rc1", "0.34", False),
+        ("vllm/vllm-openai:v0.33.1", "0.34", False),
+        ("vllm/vllm-openai:v0.100.0", "0.34", True),
+    ],
+)
+def test_releases_are_compared_by_number_and_a_candidate_has_not_reached_its_release(
+    image: str, until: str, *, ended: bool
+) -> None:
+    text = ending(f'{{release: "{until}"}}', f"image: {image}@{ONES}")
+    assert bool(verdict(text, saying(CHAT))) is ended
+
+
+@pytest.mark.parametrize(
+    ("recipe", "image", "until", "codes"),
+    [
+        ("base/sglang", "lmsysorg/sglang:v0.5.9-cu130", "0.5.9", ["TST001"]),
+        ("base/sglang", "lmsysorg/sglang:v0.5.9-cu130", "0.5.10", []),
+        ("base/llama-cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda-b10405", "b10405", ["TST001"]),
+        ("base/llama-cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda-b10405", "b10406", []),
+        ("base/llama-cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda-b10405", "0.34", ["WVR002"]),
+    ],
+)
+def test_other_engines_have_releases_too(recipe: str, image: str, until: str, codes: list[str]) -> None:
+    text = ending(f'{{release: "{until}"}}', f"image: {image}@{ONES}", "model_file: one.gguf")
+    text = text.replace("base/single-spark", recipe)
+    assert [finding.code for finding in verdict(text, saying(CHAT))] == codes
+
+
+@pytest.mark.parametrize(
+    ("created", "ended"), [("2026-12-31T23:59:59Z", False), ("2027-01-31", False), ("2027-02-01T00:00:00Z", True)]
+)
+def test_a_waiver_ends_with_an_image_that_was_built_after_its_month(created: str, *, ended: bool) -> None:
+    found = built(f'"{created}"', ending("{image_after: 2027-01}"))
+    assert [finding.hint for finding in found] == (
+        [f"mend it; the waiver in line 10 has ended: {NGC} was built in 2027-02, after 2027-01"] if ended else []
+    )
+
+
+@pytest.mark.parametrize("created", ["null", "yesterday"])
+def test_a_waiver_holds_while_the_creation_date_is_unknown_and_says_so(created: str) -> None:
+    [finding] = built(created, ending("{image_after: 2027-01}"))
+    message = f"it holds: the lock has no creation date of {NGC}"
+    assert said((finding,)) == [f"WVR002 10:61 whether this waiver of TST001 has ended is unknown, and {message}"]
+    assert finding.severity is Severity.INFO
+
+
+def test_without_a_lock_the_end_of_an_image_is_unknown() -> None:
+    text = ending("{image_after: 2027-01}").replace("TST001", "SEC100")
+    report = checked(text, locked=None, hidden=frozenset()).report
+    [finding] = [each for each in report.findings if each.code == "WVR002"]
+    assert "SEC100" not in {each.code for each in report.findings}
+    assert finding.message.endswith(f"the lock has no creation date of {NGC}")
+
+
+def test_the_release_of_an_unknown_image_is_unknown() -> None:
+    [finding] = verdict(ending('{release: "0.34"}', f"image: example.org/own:1@{ONES}"), saying(CHAT))
+    assert finding.message.endswith("example.org/own:1 names no release of vLLM to compare with 0.34")
+
+
+def test_a_waiver_of_the_fleet_ends_for_each_server_by_itself_and_for_a_host_with_its_last() -> None:
+    other = (
+        deployment(f"image: vllm/vllm-openai:v0.34.0@{ONES}").partition("deployments:\n")[2].replace("chat:", "new:")
+    )
+    text = deployment() + other.replace("8001", "8002") + ENDING.replace("UNTIL", '{release: "0.34"}') + "\n"
+    new = CHAT._replace(path=("deployments", "new", "port"))
+    of_host = CHAT._replace(path=("hosts", "spark-01", "driver"))
+    assert [finding.loc.mark.line for finding in verdict(text, saying(CHAT, new, of_host)) if finding.loc] == [14]
+
+
+def test_a_waiver_with_an_end_that_waives_nothing_is_only_unused() -> None:
+    [finding] = verdict(ending('{release: "0.34"}', f"image: example.org/own:1@{ONES}"), saying())
+    assert finding.code == "WVR001"
+
+
+@pytest.mark.parametrize(
+    ("until", "place", "message"),
+    [
+        ('{release: "0.34", image_after: 2027-01}', (10, 61), "a waiver ends either with"),
+        ("{}", (10, 61), "a waiver ends either with"),
+        ("{image_after: 2027-13}", (10, 75), "2027-13"),
+        ("{image_after: 2027-1}", (10, 75), "2027-1"),
+        ("{image_after: 2027-01-15}", (10, 75), "2027-01-15"),
+        ("{release: 0.34}", (10, 71), "0.34"),
+        ('{release: "latest"}', (10, 71), "latest"),
+        ("{released: x}", (10, 62), "unknown key 'released'"),
+        ('"0.34"', (10, 61), "0.34"),
+    ],
+)
+def test_a_wrong_end_is_an_error_at_its_place(until: str, place: tuple[int, int], message: str) -> None:
+    found = [each for each in checked(ending(until)).report.findings if each.code.startswith(("INV", "YML"))]
+    assert len(found) == 1, said(tuple(found))
+    assert found[0].loc is not None
+    assert message in found[0].message
+    assert (found[0].loc.mark.line, found[0].loc.mark.column) == place

@@ -221,14 +221,13 @@ def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None
 def _next_steps(name: str, target: Path, plan: Plan, report: Report) -> str:
     """Return the commands that follow, each of which works as printed once those above it have succeeded."""
     from sparkiac.commands.init import repository
-    from sparkiac.upstream import origin
 
     git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
     wanted = any(host.secrets for host in plan.hosts)
     secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
     idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
     head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
-    head |= {"wheel": _wheel(origin.read().path), "first": _first(name, report), "builds": _builds(name, plan)}
+    head |= {"wheel": _wheel(repository.origin().path), "first": _first(name, report), "builds": _builds(name, plan)}
     return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from sparkiac import __version__
 from sparkiac.commands.fabric import draft
@@ -16,7 +19,6 @@ from sparkiac.fleet.machine import Machine
 from sparkiac.memory.values import GIB
 from sparkiac.report import assets
 from sparkiac.resolve.catalogued import Catalogued
-from sparkiac.upstream import origin
 from sparkiac.words import entries
 from sparkiac.write import scratch
 
@@ -30,6 +32,7 @@ _TEMPLATE: Final = "templates/init"
 WHEEL: Final = f"wheels/sparkiac-{__version__}-py3-none-any.whl"
 """Path in the repository of the wheel that CI installs, if sparkiac was installed from a file or directory."""
 _PORT: Final = 8000
+_PACKAGE: Final = "sparkiac"
 
 
 class FleetHost(NamedTuple):
@@ -194,7 +197,7 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
     template = assets.directory("templates") / "init"
     values: Mapping[str, str] = {
         "name": name,
-        "_requirement": origin.read().requirement or f"./{WHEEL}",
+        "_requirement": origin().requirement or f"./{WHEEL}",
         "_inventory": inventory,
         "_ansible": _ansible(name),
         "_schema": inventory_schema.text(inventory_schema.schema()),
@@ -228,3 +231,30 @@ def _copy(filled: Path, target: Path) -> None:
         for copy in reversed(copied):
             copy.rmdir() if copy.is_dir() else copy.unlink()
         raise
+
+
+class UrlOrigin(NamedTuple):
+    """The requirement that installs this version elsewhere, or the local path that no other machine has."""
+
+    requirement: str | None
+    path: Path | None = None
+    """Wheel, or directory with the sources."""
+
+
+def origin() -> UrlOrigin:
+    """Return where the sparkiac that runs came from, as pip and uv record it: CI installs the same."""
+    recorded = metadata.distribution(_PACKAGE).read_text("direct_url.json")
+    return recorded_origin(json.loads(recorded) if recorded else {})
+
+
+def recorded_origin(recorded: Mapping[str, Any]) -> UrlOrigin:
+    """Return the origin for the content of `direct_url.json`, which an installation from an index lacks."""
+    if not recorded:
+        return UrlOrigin(f"{_PACKAGE}=={__version__}")
+    url = urlsplit(recorded["url"])
+    if url.scheme == "file":
+        return UrlOrigin(None, Path(unquote(url.path)))
+    if found := recorded.get("vcs_info"):
+        return UrlOrigin(f"{_PACKAGE} @ {found['vcs']}+{recorded['url']}@{found['commit_id']}")
+    digest = recorded.get("archive_info", {}).get("hashes", {}).get("sha256")
+    return UrlOrigin(f"{_PACKAGE} @ {recorded['url']}{f'#sha256={digest}' if digest else ''}")
