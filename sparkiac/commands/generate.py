@@ -16,6 +16,7 @@ from sparkiac.commands.inputs import (
     Exit,
     hashes,
     known,
+    mention,
     printable,
     read,
     refuse,
@@ -113,13 +114,10 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
 
 def _show(report: Report, inventory: Path, output_format: str, changes: Changes, **extra: object) -> None:
     """Print the findings; only their number if no file changes, because the run that wrote the files has shown them."""
-    from sparkiac.words.findings import counts
-
     if changes.any or output_format == "json":
         show(report, output_format, **extra, **changes._asdict())
-    elif report.findings:
-        command = f"sparkiac check {click.format_filename(inventory)}"
-        click.echo(f"{counts(report)} as before; {command} shows all", err=True)
+    else:
+        mention(report, inventory)
 
 
 def _output(plan: Plan, target: str, chosen: Path | None) -> Path:

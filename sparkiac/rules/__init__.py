@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, partial
@@ -114,7 +115,14 @@ def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Fi
         loc, origin = _place(hit, resolved)
         severity = hit.severity or rule.severity
         sources, fix = "; ".join(hit.sources or rule.sources), _offered(hit, resolved)
-        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
+        about = _subject(hit), str((hit.leaf or hit.path)[-1])
+        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix, *about)
+
+
+def _subject(hit: Hit) -> tuple[str, ...]:
+    """Return the names of the entry and of the host that the message has."""
+    named = dict.fromkeys(str(each) for each in (*hit.path[1:2], hit.host) if each is not None)
+    return tuple(name for name in named if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", hit.message))
 
 
 def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:
