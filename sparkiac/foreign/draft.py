@@ -65,6 +65,8 @@ class DraftEntry(NamedTuple):
     store: str | None = None
     """Directory of the model store on the host, if the launch states it."""
     nodes: int = 1
+    port: int | None = None
+    """Port on the host, if it is known."""
     server: ServerLaunch | None = None
 
 
@@ -84,7 +86,9 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     missing = {} if "image" in own else {"image": placeholders.IMAGE}
     data, refused = without_invalid(own | missing, "service", launch.line)
     name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
-    return DraftEntry(launch, "service", name, data, tuple(found.items), (*found.notes, *refused))
+    return DraftEntry(
+        launch, "service", name, data, tuple(found.items), (*found.notes, *refused), port=data.get("port")
+    )
 
 
 def _command_text(launch: Launch) -> str:
@@ -103,7 +107,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
-    differences |= _missing(server.engine, {*differences, *chosen.leaves})
+    differences |= _missing(server, chosen, differences)
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
@@ -121,6 +125,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         same_model=chosen.same_model,
         store=store,
         nodes=server.nodes,
+        port=differences.get(("port",)) or chosen.leaves.get(("port",), (None,))[0],
         server=server,
     )
 
@@ -155,10 +160,17 @@ def _is_title(text: str | None) -> bool:
     return text is not None and len(text) <= 200 and re.fullmatch(forms.TITLE, text) is not None  # noqa: PLR2004
 
 
-def _missing(engine: str, present: Container[Path]) -> dict[Path, Any]:
-    """Return placeholders for required values that neither the file nor the recipe has."""
+def _missing(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> dict[Path, Any]:
+    """Return placeholders for required values that neither the file nor the recipe has.
+
+    The image of a base recipe is none of the file's: options of another release would be findings.
+    """
     placeholder: dict[Path, Any] = {("model",): placeholders.MODEL, ("image",): placeholders.IMAGE}
-    placeholder |= {("model_file",): placeholders.MODEL_FILE} if "model_file" in engines.named(engine).needs else {}
+    if "model_file" in engines.named(server.engine).needs:
+        placeholder["model_file",] = placeholders.MODEL_FILE
+    present = {path for path, (value, _) in chosen.leaves.items() if value is not None} | differences.keys()
+    if server.launch.image is None and not chosen.same_model:
+        present.discard(("image",))
     return {path: value for path, value in placeholder.items() if path not in present}
 
 

@@ -19,6 +19,8 @@ from typing import Final, NamedTuple
 from sparkiac.catalog.evidence import FactSheet, sheets
 from sparkiac.plan import Plan
 from sparkiac.report import REMOVE, Edit, Finding, Loc, Mark, Origin, Path, Severity
+from sparkiac.report.hints import OPEN_POINT
+from sparkiac.report.placeholders import is_placeholder
 from sparkiac.resolve import Resolved
 from sparkiac.rules import evaluator, release, waivers
 from sparkiac.rules.release import ServerFault
@@ -101,13 +103,19 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
     examined = Examined(plan)
     for rule, _, find in chosen:
         try:
-            hits = tuple(find(examined))
+            hits = [hit for hit in find(examined) if rule.code == OPEN_POINT or not _is_open(hit, resolved)]
         except Exception as error:  # noqa: BLE001  a broken rule must not pass silently
             findings.append(_broken(rule, error))
         else:
             located = _located(hits, rule, resolved)
             findings += waivers.apply(resolved, given.get(rule.code, ()), rule, zip(hits, located, strict=True))
     return tuple(findings)
+
+
+def _is_open(hit: Hit, resolved: Resolved) -> bool:
+    """Return whether a hit is about a value that is still to fill in."""
+    value, _ = resolved.leaves.get(hit.leaf or (), (None, None))
+    return isinstance(value, str) and is_placeholder(value)
 
 
 def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Finding]:

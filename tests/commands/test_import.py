@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from sparkiac.foreign import IMPORTED
+from sparkiac.report import placeholders
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -113,10 +114,40 @@ def test_what_is_lost_is_reported_by_the_exit_code_and_in_the_draft(one: Path, c
 
 
 def test_an_error_of_check_is_reported_by_the_exit_code(one: Path, cli: Cli) -> None:
+    (one / "flag.sh").write_text("docker run -p 8000:8000 vllm/vllm-openai:v0.28.0 example/model --no-such-flag 1\n")
+    outcome = cli("import", "flag.sh", "--host", "spark-01=192.168.1.11")
+    assert outcome.code == 1
+    assert "error FLG101" in outcome.err
+
+
+def test_alternatives_with_the_same_port_take_turns(one: Path, cli: Cli) -> None:
+    """A page shows several ways to start a server; no file states that they run at the same time."""
     (one / "twice.sh").write_text(GEMMA * 2)
     outcome = cli("import", "twice.sh", "--host", "spark-01=192.168.1.11")
-    assert outcome.code == 1
-    assert "error NET007" in outcome.err
+    assert outcome.code == 0
+    assert "error" not in outcome.err
+    turns = yaml.safe_load(outcome.out)["turns"]
+    assert [*turns.values()] == [[name] for name in turns]
+    assert "# two of these have the same port, so each runs in a turn of its own" in outcome.out
+    (one / "ports.sh").write_text(GEMMA + GEMMA.replace("8001:", "8003:"))
+    assert "turns" not in yaml.safe_load(cli("import", "ports.sh", "--host", "spark-01=192.168.1.11").out)
+
+
+def test_a_launch_without_an_image_gets_no_findings_about_one(one: Path, cli: Cli) -> None:
+    """The image of a base recipe is not that of the file: its release would make findings of options of another one."""
+    (one / "bare.sh").write_text("vllm serve example/model --swap-space 4 --load-format fastsafetensors\n")
+    outcome = cli("import", "bare.sh", "--host", "spark-01=192.168.1.11")
+    assert yaml.safe_load(outcome.out)["deployments"]["model"]["image"] == placeholders.IMAGE
+    found = [line.split()[2] for line in outcome.err.splitlines() if line.startswith("draft.yaml:")]
+    assert sorted(found) == ["MDL001", "OPN001"]
+
+
+def test_open_webui_beside_its_server_has_no_address_in_the_container(one: Path, cli: Cli) -> None:
+    options = "--network host -e OPENAI_API_BASE_URL=http://localhost:8355/v1"
+    (one / "ui.sh").write_text(f"docker run {options} ghcr.io/open-webui/open-webui:main\n")
+    outcome = cli("import", "ui.sh", "--host", "spark-01=192.168.1.11")
+    assert "NET001" not in outcome.err
+    assert "name its deployment under `uses`" in outcome.err
 
 
 def test_machines_get_the_report_as_json(one: Path, cli: Cli) -> None:
