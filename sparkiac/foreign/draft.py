@@ -19,8 +19,9 @@ from sparkiac.model import forms, references
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
-from sparkiac.report import Path, placeholders
+from sparkiac.report import Origin, Path, placeholders
 from sparkiac.resolve import catalogued
+from sparkiac.resolve.leaves import constant
 
 _MAX_SETTINGS: Final = 1000
 _LONGEST_NAME: Final = 40
@@ -108,6 +109,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
     differences |= _missing(server, chosen, differences)
+    notes += _of_method(server, chosen, differences)
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
@@ -197,6 +199,15 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
         return (volume.source if known else None), {("model",): inner}, [note]
     what = f"model {server.path}, on the host {redaction.redacted(source)}" if volume else f"model {server.path}"
     return store.source if store else None, {}, [lost(server.launch.line, what, _NAMELESS)]
+
+
+def _of_method(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> Iterator[Note]:
+    """Note the defaults that the speculative method adds in the release of the launch's image."""
+    own = {path: (value, Origin("launch")) for path, value in differences.items()}
+    engine = constant({"engine": server.engine}, layer="launch")
+    leaves = catalogued.merged(chosen.recipe, chosen.variant, chosen.fragments, engine, own)
+    for _, setting, why in catalogued.of_method(leaves):
+        yield corrected(server.launch.line, setting, why)
 
 
 def _is_reported(server: ServerLaunch) -> bool:

@@ -149,6 +149,8 @@ class Plan(NamedTuple):
     """Units whose metrics Prometheus cannot reach."""
     is_watched: bool = False
     """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""
+    method_defaults: tuple[tuple[str, str], ...] = ()
+    """Deployment, and a setting that its speculative method adds, with the reason."""
 
     @property
     def containers(self) -> Iterator[tuple[HostPlan, Container]]:

@@ -127,7 +127,10 @@ def _few(listed: Iterable[str]) -> str:
 
 def _finding(found: Sequence[Finding], *, colour: bool) -> Iterator[str]:
     """Return the first finding of a cause, and what the others differ in."""
-    finding = found[0]
+    finding = found[0]._replace(
+        origin=found[0].origin if len({each.origin for each in found}) == 1 else None,
+        source=found[0].source if len({each.source for each in found}) == 1 else "",
+    )
     yield headline(finding, colour=colour)
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)

@@ -150,6 +150,37 @@ def test_open_webui_beside_its_server_has_no_address_in_the_container(one: Path,
     assert "name its deployment under `uses`" in outcome.err
 
 
+DFLASH = (
+    "docker run -p 8000:8000 vllm/vllm-openai:{} org/Own-27B --gpu-memory-utilization 0.8 "
+    """--speculative-config '{{"method": "dflash", "model": "org/Own-27B-DFlash", "num_speculative_tokens": 15}}'\n"""
+)
+ADDED = "added as a default of speculative dflash: ATT004, FLASH_ATTN and FlashInfer crashed with DFlash"
+
+
+def test_what_a_method_of_speculation_adds_is_named(one: Path, cli: Cli) -> None:
+    """The draft does not contain it: the release of the image decides."""
+    (one / "draft.sh").write_text(DFLASH.format("v0.26.0"))
+    outcome = cli("import", "draft.sh", "--host", "spark-01=192.168.1.11", "--output", "draft.yaml")
+    assert f"  corrected, line 1: attention_backend: triton_attn: {ADDED}\n" in outcome.err
+    assert "corrected, line 1: VLLM_USE_DEEP_GEMM: 0: added as a default of speculative dflash: SPD002," in outcome.err
+    assert f"own-27b: attention_backend: triton_attn, {ADDED}" in " ".join(cli("plan", "draft.yaml").out.split())
+    plan = json.loads(cli("plan", "draft.yaml", "--format", "json").out)["plan"]
+    assert ["own-27b", f"attention_backend: triton_attn, {ADDED}"] in plan["method_defaults"]
+
+
+def test_a_method_adds_nothing_in_a_release_that_no_fact_names(one: Path, cli: Cli) -> None:
+    (one / "draft.sh").write_text(DFLASH.format("v0.28.0"))
+    outcome = cli("import", "draft.sh", "--host", "spark-01=192.168.1.11", "--output", "draft.yaml")
+    assert "0 corrected, 0 not used, 0 lost" in outcome.err
+    plan = json.loads(cli("plan", "draft.yaml", "--format", "json").out)["plan"]
+    assert plan["method_defaults"] == []
+    cli("generate", "draft.yaml", "--allow-unlocked", "--output", "tree")
+    compose = (one / "tree/hosts/spark-01/etc/sparkiac/own-27b/compose.yaml").read_text()
+    assert "dflash" in compose
+    assert "attention" not in compose
+    assert "DEEP_GEMM" not in compose
+
+
 def test_machines_get_the_report_as_json(one: Path, cli: Cli) -> None:
     outcome = cli("import", "gemma.sh", "--format", "json")
     report = json.loads(outcome.err)
