@@ -27,6 +27,8 @@ from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
     from sparkiac.report import Report
@@ -37,6 +39,8 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
+_OF_HOSTS: Final = ("hosts", "host_vars")
+"""Folders of the output with a folder for each host."""
 _UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
@@ -93,7 +97,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         return WRITE_EXITS[type(error).__name__]
     _show(outcome.report, inventory, output_format, changes, output=str(folder), not_covered=list(uncovered))
     if output_format == "text":
-        _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
+        _report(changes, folder, artifacts, outcome.plan, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
     return Exit.STALE if planned and changes.any else Exit.OK
 
@@ -149,30 +153,34 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
     fetching.print_left_over(inventory)
 
 
-def _programs(target: Path, artifacts: tuple[Artifact, ...]) -> str:
-    """Return one line for the programs of hosts, which are the same for every inventory."""
-    from sparkiac.host.generation import generation_id
-    from sparkiac.render import generation, playbooks
+def _listed(paths: Iterable[str], plan: Plan) -> Iterator[str]:
+    """Return files that change; in a large fleet, those of alike hosts are one line, and so is a folder with many."""
+    from sparkiac.words.apply import alike
+    from sparkiac.words.page import MANY
 
-    found = [each for each in artifacts if each.path.startswith(playbooks.ON_EVERY_HOST)]
-    version = generation_id(generation.placed(found))
-    return f"~ {target}/{playbooks.ON_EVERY_HOST}: programs of hosts, {len(found)} files, version {version}"
+    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    said: dict[str, list[str]] = {}
+    for path in paths:
+        folder, _, rest = path.partition("/")
+        said.setdefault(rest.partition("/")[0] if folder in _OF_HOSTS else folder, []).append(path)
+    for name, found in said.items():
+        if len(found) > MANY and name not in own:
+            said[name] = [f"{name}/: {len(found)} files"]
+    together = [each.lines for each in alike(said, own)] if len(own) > MANY else said.values()
+    return (line for lines in together for line in lines)
 
 
-def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
+def _report(  # noqa: PLR0913  what was done, and how it was asked for
+    changes: Changes, target: Path, artifacts: tuple[Artifact, ...], plan: Plan, *, planned: bool, show_diff: bool
+) -> None:
     from sparkiac import write
-    from sparkiac.render import playbooks
 
     if show_diff:
         click.echo(write.diff(artifacts, target), nl=False)
     else:
         for sign, paths in (("+", changes.created), ("~", changes.changed), ("-", changes.removed)):
-            for path in paths:
-                if not path.startswith(playbooks.ON_EVERY_HOST):
-                    click.echo(f"{sign} {target}/{path}")
-        differing = (*changes.created, *changes.changed, *changes.removed)
-        if any(path.startswith(playbooks.ON_EVERY_HOST) for path in differing):
-            click.echo(_programs(target, artifacts))
+            for each in _listed(paths, plan):
+                click.echo(f"{sign} {target}/{each}")
     counts = f"{len(changes.created)} new, {len(changes.changed)} changed, {len(changes.removed)} removed"
     verb = "would be written" if planned else "written"
     state = f"{verb}: {counts}, {changes.unchanged} as before" if changes.any else "up to date"
