@@ -16,6 +16,7 @@ from sparkiac.commands.inputs import (
     Exit,
     hashes,
     known,
+    mention,
     printable,
     read,
     refuse,
@@ -39,8 +40,9 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
 _SHIPPED: Final = "playbooks/"
-"""Directory of the output whose files are the same for every inventory."""
+"""Folder of the output whose files are the same for every inventory."""
 _OF_HOSTS: Final = ("hosts/", "host_vars/")
+"""Folders of the output with a folder for each host."""
 _UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
@@ -97,7 +99,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         return WRITE_EXITS[type(error).__name__]
     _show(outcome.report, inventory, output_format, changes, output=str(folder), not_covered=list(uncovered))
     if output_format == "text":
-        _report(changes, folder, artifacts, planned=planned, show_diff=show_diff)
+        _report(changes, folder, artifacts, outcome.plan, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, files[0], target, uncovered)
     return Exit.STALE if planned and changes.any else Exit.OK
 
@@ -118,13 +120,10 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
 
 def _show(report: Report, inventory: Path, output_format: str, changes: Changes, **extra: object) -> None:
     """Print the findings; only their number if no file changes, because the run that wrote the files has shown them."""
-    from sparkiac.words.findings import counts
-
     if changes.any or output_format == "json":
         show(report, output_format, **extra, **changes._asdict())
-    elif report.findings:
-        command = f"sparkiac check {click.format_filename(inventory)}"
-        click.echo(f"{counts(report)} as before; {command} shows all", err=True)
+    else:
+        mention(report, inventory)
 
 
 def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
@@ -184,7 +183,26 @@ def _lines(paths: Iterable[str], others: frozenset[str]) -> Iterator[str]:
             yield f"{folder}/: {len(found)} files"
 
 
-def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
+def _listed(lines: Iterable[str], plan: Plan) -> Iterator[str]:
+    """Return lines for files; in a large fleet, those of alike hosts are one, and so is a folder with many."""
+    from sparkiac.words.apply import alike
+    from sparkiac.words.page import MANY
+
+    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    said: dict[str, list[str]] = {}
+    for line in lines:
+        folder, _, rest = line.partition("/")
+        said.setdefault(rest.partition("/")[0] if line.startswith(_OF_HOSTS) else folder, []).append(line)
+    for name, found in said.items():
+        if len(found) > MANY and name not in own:
+            said[name] = [f"{name}/: {len(found)} files"]
+    together = [each.lines for each in alike(said, own)] if len(own) > MANY else said.values()
+    return (line for lines in together for line in lines)
+
+
+def _report(  # noqa: PLR0913  what was done, and how it was asked for
+    changes: Changes, target: Path, artifacts: tuple[Artifact, ...], plan: Plan, *, planned: bool, show_diff: bool
+) -> None:
     from sparkiac import write
 
     if show_diff:
@@ -197,7 +215,7 @@ def _report(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, 
             ("~", changes.changed, present),
             ("-", changes.removed, present),
         ):
-            for line in _lines(paths, others):
+            for line in _listed(_lines(paths, others), plan):
                 click.echo(f"{sign} {target}/{line}")
         differing = (*changes.created, *changes.changed, *changes.removed)
         if any(path.startswith(_SHIPPED) for path in differing):

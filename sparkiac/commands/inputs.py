@@ -280,6 +280,15 @@ def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN
         click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)
 
 
+def mention(report: Report, inventory: Path) -> None:
+    """Print the number and codes of the findings and which command shows them."""
+    from sparkiac.words.findings import counts
+
+    if report.findings:
+        codes = ", ".join(sorted({finding.code for finding in report.findings}))
+        click.echo(f"{counts(report)} ({codes}); sparkiac check {click.format_filename(inventory)} shows all", err=True)
+
+
 def wants_colour(stream: TextIO) -> bool:
     """Return whether to use colours: only on a terminal, and never with NO_COLOR (see no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, print_json, read, reject, show
+from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, mention, print_json, read, reject, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
     """Show what INVENTORY runs on each host, whether it fits in memory, and the expected speed.
 
+    Errors are printed in full, and then also warnings; without errors, their number.
+
     --explain prints the layer and line of every value at PATH and below it, and the values that it overrides.
 
     Exit codes: 0 no error, 1 errors found, 2 bad input.
@@ -41,7 +43,10 @@ def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
 
         show(outcome.report, "json", plan=words.data(outcome.plan) if outcome.plan else None)
     else:
-        show(outcome.report, "text")
+        if outcome.report.failed:
+            show(outcome.report, "text")
+        else:
+            mention(outcome.report, inventory)
         _print(outcome, output_format)
     return exit_code(outcome)
 
@@ -51,10 +56,10 @@ def _print(outcome: Outcome, output_format: str) -> None:
         return
     if output_format == "html":
         from sparkiac.render import page
-        from sparkiac.words.findings import data_of, titles
+        from sparkiac.words.findings import alike, data_of, differences, titles
 
         cleaned = (finding._replace(source=titles(finding.source)) for finding in outcome.report.findings)
-        findings = [data_of(finding) for finding in cleaned]
+        findings = [data_of(found[0]) | {"number": len(found), "alike": differences(found)} for found in alike(cleaned)]
         click.echo(page.render(outcome.plan, findings), nl=False)
     else:
         from sparkiac.commands import terminal

@@ -23,6 +23,7 @@ _STORE: Final = "no file states it: fill in the directory with the weights on th
 _BASE: Final = (
     "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
 )
+_ALTERNATIVES: Final = "two of these have the same port, so each runs in a turn of its own: keep those that you need"
 _EMPTY: Final = "only hosts: nothing in the files became a deployment or a service"
 
 
@@ -85,6 +86,8 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
             comment(comments, (section, each.name), each, data[section][each.name], file if several else None)
             if each.kind == "deployment" and not each.same_model:
                 comments[section, each.name, "recipe"] = [_BASE]
+    data |= _turns([entry for _, entry in found])
+    comments["turns",] = [_ALTERNATIVES]
     data |= _revisions(found)
     if len(data) == 2:  # noqa: PLR2004  name and hosts
         comments["hosts",] = [_EMPTY]
@@ -96,6 +99,13 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
 def _stores(entry: DraftEntry) -> bool:
     """Return whether a service mounts the model store."""
     return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
+
+
+def _turns(found: Sequence[DraftEntry]) -> dict[str, Any]:
+    """Return a turn for each deployment if two have the same port: then they do not run at the same time."""
+    users = Counter[int | None](each.port for each in found if each.port)
+    alternatives = [each.name for each in found if each.kind == "deployment" or users[each.port] > 1]
+    return {"turns": {name: (name,) for name in alternatives}} if max(users.values(), default=1) > 1 else {}
 
 
 def _revisions(found: Sequence[tuple[str, DraftEntry]]) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from sparkiac.model import forms, references
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
-from sparkiac.report import Path, placeholders
+from sparkiac.report import Origin, Path, placeholders
 from sparkiac.resolve import catalogued
+from sparkiac.resolve.leaves import constant
 
 _MAX_SETTINGS: Final = 1000
 _LONGEST_NAME: Final = 40
@@ -65,6 +66,8 @@ class DraftEntry(NamedTuple):
     store: str | None = None
     """Directory of the model store on the host, if the launch states it."""
     nodes: int = 1
+    port: int | None = None
+    """Port on the host, if it is known."""
     server: ServerLaunch | None = None
 
 
@@ -84,7 +87,9 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     missing = {} if "image" in own else {"image": placeholders.IMAGE}
     data, refused = without_invalid(own | missing, "service", launch.line)
     name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
-    return DraftEntry(launch, "service", name, data, tuple(found.items), (*found.notes, *refused))
+    return DraftEntry(
+        launch, "service", name, data, tuple(found.items), (*found.notes, *refused), port=data.get("port")
+    )
 
 
 def _command_text(launch: Launch) -> str:
@@ -103,7 +108,8 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
-    differences |= _missing(server.engine, {*differences, *chosen.leaves})
+    differences |= _missing(server, chosen, differences)
+    notes += _of_method(server, chosen, differences)
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
@@ -121,6 +127,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         same_model=chosen.same_model,
         store=store,
         nodes=server.nodes,
+        port=differences.get(("port",)) or chosen.leaves.get(("port",), (None,))[0],
         server=server,
     )
 
@@ -155,10 +162,17 @@ def _is_title(text: str | None) -> bool:
     return text is not None and len(text) <= 200 and re.fullmatch(forms.TITLE, text) is not None  # noqa: PLR2004
 
 
-def _missing(engine: str, present: Container[Path]) -> dict[Path, Any]:
-    """Return placeholders for required values that neither the file nor the recipe has."""
+def _missing(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> dict[Path, Any]:
+    """Return placeholders for required values that neither the file nor the recipe has.
+
+    The image of a base recipe is none of the file's: options of another release would be findings.
+    """
     placeholder: dict[Path, Any] = {("model",): placeholders.MODEL, ("image",): placeholders.IMAGE}
-    placeholder |= {("model_file",): placeholders.MODEL_FILE} if "model_file" in engines.named(engine).needs else {}
+    if "model_file" in engines.named(server.engine).needs:
+        placeholder["model_file",] = placeholders.MODEL_FILE
+    present = {path for path, (value, _) in chosen.leaves.items() if value is not None} | differences.keys()
+    if server.launch.image is None and not chosen.same_model:
+        present.discard(("image",))
     return {path: value for path, value in placeholder.items() if path not in present}
 
 
@@ -185,6 +199,15 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
         return (volume.source if known else None), {("model",): inner}, [note]
     what = f"model {server.path}, on the host {redaction.redacted(source)}" if volume else f"model {server.path}"
     return store.source if store else None, {}, [lost(server.launch.line, what, _NAMELESS)]
+
+
+def _of_method(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> Iterator[Note]:
+    """Note the defaults that the speculative method adds in the release of the launch's image."""
+    own = {path: (value, Origin("launch")) for path, value in differences.items()}
+    engine = constant({"engine": server.engine}, layer="launch")
+    leaves = catalogued.merged(chosen.recipe, chosen.variant, chosen.fragments, engine, own)
+    for _, setting, why in catalogued.of_method(leaves):
+        yield corrected(server.launch.line, setting, why)
 
 
 def _is_reported(server: ServerLaunch) -> bool:

@@ -17,6 +17,8 @@ from sparkiac.plan import unwritten
 _BASE_URLS: Final = frozenset({"OPENAI_API_BASE_URL", "OPENAI_API_BASE_URLS"})
 _CACHE: Final = "/root/.cache/huggingface"
 _UNSTAGED: Final = "sparkiac has no engine for this server: it downloads its weights itself, neither pinned nor staged"
+_LOCAL: Final = re.compile(r"//(?:localhost|127\.0\.0\.1)\b")
+_ON_THE_HOST: Final = "with the host's network this is a server of the host: name its deployment under `uses`"
 _DATA_DIRECTORY: Final = "its data is kept in a directory on the host; move it there"
 
 
@@ -132,6 +134,9 @@ class _ServiceConverter(Collector):
         self.lost(variable.line, f"-e {variable.name}", why)
 
     def _urls(self, variable: EnvVariable) -> None:
+        if self.launch.host_network and _LOCAL.search(str(variable.value)):
+            self.lost(variable.line, f"-e {variable.name}", _ON_THE_HOST)
+            return
         good = tuple(url for url in str(variable.value).split(";") if re.fullmatch(forms.URL, url))
         if good:
             self.put(("urls",), good, variable.line, f"-e {variable.name}")

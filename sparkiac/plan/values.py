@@ -165,6 +165,8 @@ class Plan(NamedTuple):
     """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""
     waivers: tuple[PlannedWaiver, ...] = ()
     """Waivers in the order of the model: of the fleet, its monitoring, hosts, deployments and services."""
+    method_defaults: tuple[tuple[str, str], ...] = ()
+    """Deployment, and a setting that its speculative method adds, with the reason."""
 
     @property
     def containers(self) -> Iterator[tuple[HostPlan, Container]]:

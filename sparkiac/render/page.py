@@ -19,13 +19,15 @@ from sparkiac.report import hints
 _DRAWN: Final = 12
 """Maximum number of hosts in the diagram; a larger fleet is shown as a table."""
 _SEVERITIES: Final = ("error", "warning", "info")
-_BLANK: Final = {"file": "", "line": 0, "column": 0, "hint": "", "source": ""}
-"""Defaults for the optional keys of a finding."""
+_BLANK: Final = {"file": "", "line": 0, "column": 0, "hint": "", "source": "", "number": 1, "alike": ""}
+"""Defaults for the optional keys of a finding. `number` and `alike`: findings with the same cause."""
 
 
 def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
     """Render the page. `findings` has the format of `sparkiac check --format json`."""
-    found = Counter(each["severity"] for each in findings)
+    found = Counter[str]()
+    for each in findings:
+        found[each["severity"]] += each.get("number", 1)
     values: dict[str, Any] = {
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),

@@ -86,6 +86,10 @@ class Finding(NamedTuple):
     origin: Origin | None = None
     fix: tuple[Edit, ...] = ()
     """Edits of the inventory that resolve the finding, if the repair is mechanical."""
+    subject: tuple[str, ...] = ()
+    """Names in its message: of the deployment, service, host or build that it is about."""
+    setting: str = ""
+    """Name of the setting that it is about."""
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """Return the sort key: file, position, code and message."""

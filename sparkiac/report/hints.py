@@ -18,6 +18,8 @@ PODS_FAIL: Final = "Pods with these images or models do not start."
 """What happens if a tree without real pins is applied, by Ansible and on Kubernetes."""
 
 
+LOCK_IT: Final = "run sparkiac lock"
+"""Hint of all findings that a new lock settles."""
 OPEN_POINT: Final = "OPN001"
 """Code of a placeholder."""
 

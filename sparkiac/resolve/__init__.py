@@ -1,8 +1,8 @@
 """Merge inventory, catalog and lock into resolved values, each with its origin.
 
-Precedence, later wins: engine default < platform < what a group needs < recipe < variant < fragments < what the
-speculative method needs < inventory defaults < deployment < one host of it. Unknown names are findings; no later
-stage looks a name up again.
+Precedence, later wins: engine default < defaults of the speculative method < platform < what a group needs < recipe <
+variant < fragments < inventory defaults < deployment < one host of it. Unknown names are findings; no later stage looks
+a name up again.
 """
 
 from __future__ import annotations

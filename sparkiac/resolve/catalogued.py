@@ -13,11 +13,13 @@ from sparkiac.model import references
 from sparkiac.model.catalog import Recipe, Status, Variant
 from sparkiac.model.facts import ModelFacts
 from sparkiac.model.settings import Serving, Settings
-from sparkiac.report import Origin
+from sparkiac.report import Origin, Path
 from sparkiac.resolve.leaves import Leaves, constant, merge, nest, of_entry
 
 _SETTINGS: Final = tuple(Settings.model_fields)
 _SERVING: Final = tuple(Serving.model_fields)
+_OF_METHOD: Final = "speculative "
+"""Beginning of the name of a layer with the defaults of a speculative method."""
 
 
 class Catalogued(NamedTuple):
@@ -117,8 +119,16 @@ def _needed(leaves: Leaves, engine: Engine) -> Iterator[Leaves]:
         for fact in sheet.facts:
             chosen = fact.engine == engine.name and fact.when.get("speculative.method") == method
             if chosen and fact.default and fact.releases and fact.releases.include(release):
-                origin = Origin(f"speculative {method}: {sheet.code}")
+                reason = next(filter(None, (each.note for each in fact.evidence)), fact.verdict)
+                origin = Origin(f"{_OF_METHOD}{method}: {sheet.code}, {reason}")
                 yield {tuple(name.split(".")): (value, origin) for name, value in fact.default.items()}
+
+
+def of_method(leaves: Leaves) -> Iterator[tuple[Path, str, str]]:
+    """Yield the defaults of a speculative method among the leaves: path, setting with its value, and the reason."""
+    for path, (value, origin) in leaves.items():
+        if origin.layer.startswith(_OF_METHOD):
+            yield path, f"{path[-1]}: {value}", f"added as a default of {origin}"
 
 
 def _release(reference: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, partial
@@ -18,6 +19,8 @@ from typing import Final, NamedTuple
 from sparkiac.catalog.evidence import FactSheet, sheets
 from sparkiac.plan import Plan
 from sparkiac.report import REMOVE, Edit, Finding, Loc, Mark, Origin, Path, Severity
+from sparkiac.report.hints import OPEN_POINT
+from sparkiac.report.placeholders import is_placeholder
 from sparkiac.resolve import Resolved
 from sparkiac.rules import evaluator, release, waivers
 from sparkiac.rules.release import ServerFault
@@ -99,7 +102,7 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
     examined = Examined(plan)
     for rule, _, find in chosen:
         try:
-            hits = tuple(find(examined))
+            hits = [hit for hit in find(examined) if rule.code == OPEN_POINT or not _is_open(hit, resolved)]
         except Exception as error:  # noqa: BLE001  a broken rule must not pass silently
             findings.append(_broken(rule, error))
         else:
@@ -108,12 +111,25 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
     return tuple(findings)
 
 
+def _is_open(hit: Hit, resolved: Resolved) -> bool:
+    """Return whether a hit is about a value that is still to fill in."""
+    value, _ = resolved.leaves.get(hit.leaf or (), (None, None))
+    return isinstance(value, str) and is_placeholder(value)
+
+
 def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Finding]:
     for hit in hits:
         loc, origin = _place(hit, resolved)
         severity = hit.severity or rule.severity
         sources, fix = "; ".join(hit.sources or rule.sources), _offered(hit, resolved)
-        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
+        about = _subject(hit), str((hit.leaf or hit.path)[-1])
+        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix, *about)
+
+
+def _subject(hit: Hit) -> tuple[str, ...]:
+    """Return the names of the entry and of the host that the message has."""
+    named = dict.fromkeys(str(each) for each in (*hit.path[1:2], hit.host) if each is not None)
+    return tuple(name for name in named if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", hit.message))
 
 
 def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:

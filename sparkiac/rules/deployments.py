@@ -11,6 +11,7 @@ from sparkiac.memory.values import Unknown
 from sparkiac.plan import Container, FabricLink, HostPlan, Plan
 from sparkiac.plan.parts import Proof
 from sparkiac.report import Path
+from sparkiac.report.placeholders import is_placeholder
 
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
 _UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
@@ -125,7 +126,8 @@ def share(host: HostPlan, container: Container) -> Share | None:
     if value is not None:
         return Share(option, float(value))
     options = host.proofs[container.name].options
-    if isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
+    unnamed = is_placeholder(container.image.reference)
+    if unnamed or isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
         return None
     known = container.image.vllm
     release = f"of vLLM {known}" if known else "from vLLM 0.20.0 on (the release in the image is unknown)"

@@ -72,7 +72,7 @@ def _texts(value: object) -> Iterator[str]:
 def _machine(host: HostPlan) -> Iterator[Hit]:
     path = ("hosts", host.name)
     if is_placeholder(host.address):
-        message = f"the address of {host.name} is a placeholder: {host.address}"
+        message = f"the address of {host.name} is a placeholder"
         yield Hit((*path, "address"), message, "write the address that Ansible and clients use")
     for number, link in enumerate(host.links):
         left = [key for key, value in link if isinstance(value, str) and is_placeholder(value)]

@@ -63,7 +63,7 @@ _OF_TEXT: Final = re.compile(
 """Names of tokens that models read and write."""
 _KEYS: Final = frozenset(key.replace("_", "") for key in SECRET_KEYS)
 _CHANGE_ME: Final = re.compile(r"change[-_]?me|\.\.\.|\u2026", re.IGNORECASE)
-_NO_VALUES: Final = frozenset({"true", "false", "none", "null", "auto", "empty", "secret"})
+_NO_VALUES: Final = frozenset({"true", "false", "none", "null", "auto", "empty", "secret", "placeholder"})
 _SHORTEST: Final = 4
 
 

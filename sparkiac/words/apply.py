@@ -149,9 +149,9 @@ def data(look: FleetLook) -> Data:
     }
 
 
-def deeds(said: Mapping[str, Sequence[str]]) -> Blocks:
-    """Return what is done on hosts; hosts on which it is the same are named together."""
-    for each in alike(said, {}):
+def deeds(said: Mapping[str, Sequence[str]], own: Mapping[str, Iterable[str]] | None = None) -> Blocks:
+    """Return what is said of hosts; hosts of which the same is said are named together."""
+    for each in alike(said, own or {}):
         yield styled(each.title, "bold")
         yield grid((text,) for text in each.lines)
 

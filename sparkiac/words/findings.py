@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from sparkiac.report import Finding, Loc, Report, Severity
 from sparkiac.report.characters import escaped_line
+from sparkiac.report.hints import LOCK_IT
+from sparkiac.words.page import natural, ranges
 
 FORMAT_VERSION: Final = 1
 TITLES: Final = {
@@ -24,13 +27,17 @@ _COLOURS: Final = {Severity.ERROR: "\x1b[31m", Severity.WARNING: "\x1b[33m", Sev
 _BOLD: Final = "\x1b[1m"
 _RESET: Final = "\x1b[0m"
 _WIDEST: Final = 160
+_LISTED: Final = 5
+"""Of more names, the first ones and the last are shown."""
 
 
 def as_text(report: Report, *, colour: bool) -> str:
     """Return all findings and a last line that counts them; an empty text for an empty report."""
-    lines = [each for finding in report.findings for each in _finding(finding, colour=colour)]
+    together = alike(report.findings)
+    lines = [each for found in together for each in _finding(found, colour=colour)]
     if lines:
-        lines.append(counts(report))
+        once = "; those with one cause are shown once" if len(together) < len(report.findings) else ""
+        lines.append(f"{counts(report)}{once}")
     return "".join(f"{each}\n" for each in lines)
 
 
@@ -77,10 +84,58 @@ def headline(finding: Finding, *, colour: bool = False) -> str:
     return f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
 
 
-def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Put findings with one cause together: those of one rule whose texts differ in names only, and unlocked pins.
+
+    Deployments, services and hosts are together if the same settings of theirs have this cause.
+    """
+    causes: dict[object, dict[tuple[str, ...], list[Finding]]] = {}
+    for each in findings:
+        causes.setdefault(_cause(each), {}).setdefault(each.subject, []).append(each)
+    together: dict[object, list[Finding]] = {}
+    for cause, subjects in causes.items():
+        for found in subjects.values():
+            settings = frozenset(each.setting for each in found if each.hint != LOCK_IT)
+            together.setdefault((cause, settings), []).extend(found)
+    return sorted(together.values(), key=lambda found: found[0].sort_key())
+
+
+def _cause(finding: Finding) -> tuple[str, ...]:
+    file = finding.loc.file if finding.loc else ""
+    if finding.hint == LOCK_IT:
+        return str(finding.severity), file, LOCK_IT
+    named = "|".join(map(re.escape, sorted(filter(None, (*finding.subject, finding.setting)), key=len, reverse=True)))
+    texts = (re.sub(rf"(?<![\w-])(?:{named})(?![\w-])", "*", each) for each in (finding.message, finding.hint))
+    return str(finding.severity), file, finding.code, *texts
+
+
+def differences(found: Sequence[Finding]) -> str:
+    """Return the number of findings of one cause, and their rules, names and settings; if all are equal, the lines."""
+    subjects = zip_longest(*(each.subject for each in found))
+    settings = [each.setting for each in found if each.hint != LOCK_IT]
+    columns = [[each.code for each in found], *subjects, settings]
+    differing = [_few(names) for column in columns if len(names := dict.fromkeys(filter(None, column))) > 1]
+    lines = (str(each.loc.mark.line) for each in found if each.loc)
+    return f"all {len(found)}: {'; '.join(differing) or f'lines {_few(lines)}'}"
+
+
+def _few(listed: Iterable[str]) -> str:
+    """Return names with consecutive numbers as ranges; of many others the first ones and the last."""
+    parts = ranges(sorted(listed, key=natural), "…").split(", ")
+    return ", ".join(parts if len(parts) <= _LISTED else (*parts[: _LISTED - 2], f"… {parts[-1]}"))
+
+
+def _finding(found: Sequence[Finding], *, colour: bool) -> Iterator[str]:
+    """Return the first finding of a cause, and what the others differ in."""
+    finding = found[0]._replace(
+        origin=found[0].origin if len({each.origin for each in found}) == 1 else None,
+        source=found[0].source if len({each.source for each in found}) == 1 else "",
+    )
     yield headline(finding, colour=colour)
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
+    if len(found) > 1:
+        yield f"  {differences(found)}"
     yield from (f"  {each}" for each in details(finding))
 
 

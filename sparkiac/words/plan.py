@@ -22,7 +22,22 @@ from sparkiac.render.labels import MemoryRow, brief_image, verdict
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped
 from sparkiac.resolve import Explained
-from sparkiac.words.page import BAD, Blocks, Data, Grid, Line, Row, Table, Verbatim, grid, line, plain, styled, table
+from sparkiac.words.page import (
+    BAD,
+    Blocks,
+    Data,
+    Grid,
+    Line,
+    Row,
+    Table,
+    Verbatim,
+    grid,
+    line,
+    plain,
+    ranges,
+    styled,
+    table,
+)
 
 _FILLS: Final = {
     "weights": ("█", "blue"),
@@ -76,6 +91,10 @@ def tables(plan: Plan, width: int) -> Blocks:
     yield from _rollout(plan)
     if rows := summary.waivers(plan):
         yield from (styled("waivers", "bold"), "", table(summary.WAIVER_HEADS, rows), "")
+    users: dict[str, list[str]] = {}
+    for name, text in plan.method_defaults:
+        users.setdefault(text, []).append(name)
+    yield from (f"{ranges(found, '…')}: {text}\n" for text, found in users.items())
     if plan.unpinned:
         yield styled(hints.unpinned_notice(plan.unpinned), "yellow")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sparkiac.fleet.fabric.checks import LinkCheck
@@ -11,8 +11,10 @@ from sparkiac.fleet.status import HostStatus, Problem, UnitStatus
 from sparkiac.fleet.verify import Verified
 from sparkiac.memory.values import GIB
 from sparkiac.plan.numbers import gib
+from sparkiac.words.apply import alike, deeds
 from sparkiac.words.page import (
     BAD,
+    MANY,
     Blocks,
     Data,
     Line,
@@ -51,6 +53,10 @@ def page(statuses: Sequence[HostStatus], width: int) -> Blocks:
 def tables(statuses: Sequence[HostStatus], width: int) -> Blocks:
     """Return the table of the hosts that answered and the table of their units."""
     answered = [host for host in statuses if host.facts]
+    if len(answered) > MANY:
+        yield from deeds({host.name: [*_brief(host)] for host in answered}, _names(answered))
+        yield styled("sparkiac status INVENTORY HOST shows the load and the memory of a host", "dim")
+        return
     if answered:
         yield _hosts(answered, wide=width >= WIDE)
     units = [(host, unit) for host in answered for unit in host.units]
@@ -61,20 +67,49 @@ def tables(statuses: Sequence[HostStatus], width: int) -> Blocks:
 
 def problems(statuses: Sequence[HostStatus]) -> Blocks:
     """Return each problem with its host and what to do, former wrong answers, and what could not be read."""
-    every = [(host, problem) for host in statuses for problem in host.problems]
-    rows = sorted(every, key=lambda row: list(_KINDS).index(row[1].kind))
-    if rows:
+    every = [
+        (each.title, _hinted(text, style))
+        for style, said in _said(statuses)
+        for each in alike(said, _names(statuses))
+        for text in each.lines
+    ]
+    if every:
         yield ""
-        yield grid((host.name, _problem(problem)) for host, problem in rows)
-    if notes := [(host.name, each) for host in statuses for unit in host.units for each in _wrong(unit)]:
-        yield ""
-        yield grid(notes)
-    unread = [(host.name, each.unread) for host in statuses if (each := host.facts) and each.unread]
-    if unread:
-        yield ""
-    for name, parts in unread:
-        listed = "; ".join(f"{part} ({why})" for part, why in sorted(parts.items()))
-        yield styled(f"not read on {name}: {listed}", "dim")
+        yield grid(every)
+
+
+def _hinted(text: str, style: str) -> Line:
+    problem, newline, hint = text.partition("\n")
+    return line((problem, style), (f"{newline}{hint}", "dim"))
+
+
+def _said(statuses: Sequence[HostStatus]) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield the style and the texts of each host: its problems by kind, wrong answers, and what was not read."""
+    for kind, style in _KINDS.items():
+        yield style, {host.name: [_problem(each) for each in host.problems if each.kind == kind] for host in statuses}
+    yield "dim", {host.name: [each for unit in host.units for each in _wrong(unit)] for host in statuses}
+    yield "dim", {host.name: [*_unread(host)] for host in statuses}
+
+
+def _unread(host: HostStatus) -> Iterator[str]:
+    if host.facts and host.facts.unread:
+        listed = "; ".join(f"{part} ({why})" for part, why in sorted(host.facts.unread.items()))
+        yield f"not read: {listed}"
+
+
+def _names(statuses: Iterable[HostStatus]) -> dict[str, list[str]]:
+    """Return the names that alike hosts differ in: those of their units."""
+    return {host.name: [unit.name for unit in host.units] for host in statuses}
+
+
+def _brief(host: HostStatus) -> Iterator[str]:
+    """Return what a host of a large fleet has, without figures that differ between alike hosts."""
+    if host.facts:
+        found = host.facts.generation
+        states = ", ".join(_states(host, found)) if found else "unknown"
+        same = "as generated" if host.generated else "not compared"
+        yield f"driver {host.facts.machine.driver or _NONE}, generation {states or same}"
+    yield from (f"{unit.name}  {unit.state}" for unit in host.units)
 
 
 def summary(statuses: Sequence[HostStatus]) -> Line:
@@ -181,17 +216,17 @@ def _ago(seconds: int) -> str:
     return f"{seconds // _DAY_S} d" if seconds >= _DAY_S else duration(seconds)
 
 
-def _wrong(unit: UnitStatus) -> Iterator[Line]:
+def _wrong(unit: UnitStatus) -> Iterator[str]:
     """Return the last wrong answer of a unit that answers well now."""
     found = unit.facts.wrong if unit.facts and unit.ready else None
     if found:
-        yield styled(f"{unit.name}: last wrong answer {_ago(found.ago_s)} ago: {found.fault}", "dim")
+        yield f"{unit.name}: last wrong answer {_ago(found.ago_s)} ago: {found.fault}"
 
 
-def _problem(problem: Problem) -> Line:
+def _problem(problem: Problem) -> str:
     unit = f"{problem.unit}: " if problem.unit else ""
     hint = f"\n{problem.hint}" if problem.hint else ""
-    return line((f"{unit}{problem.text}", _KINDS[problem.kind]), (hint, "dim"))
+    return f"{unit}{problem.text}{hint}"
 
 
 def data(statuses: Sequence[HostStatus]) -> Data:

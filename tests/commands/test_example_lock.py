@@ -103,7 +103,7 @@ def test_an_example_is_an_error_also_where_everything_is_pinned_in_the_inventory
 def test_plan_shows_it_and_warns(cli: Cli, command: list[str]) -> None:
     outcome = cli(*command)
     assert outcome.code == 0
-    assert "warning LCK033" in outcome.err
+    assert "1 warning (LCK033)" in outcome.err
     assert "Cannot be applied: 2 pins are examples or missing." in outcome.out
 
 

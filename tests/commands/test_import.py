@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from sparkiac.foreign import IMPORTED
+from sparkiac.report import placeholders
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -113,10 +114,71 @@ def test_what_is_lost_is_reported_by_the_exit_code_and_in_the_draft(one: Path, c
 
 
 def test_an_error_of_check_is_reported_by_the_exit_code(one: Path, cli: Cli) -> None:
+    (one / "flag.sh").write_text("docker run -p 8000:8000 vllm/vllm-openai:v0.28.0 example/model --no-such-flag 1\n")
+    outcome = cli("import", "flag.sh", "--host", "spark-01=192.168.1.11")
+    assert outcome.code == 1
+    assert "error FLG101" in outcome.err
+
+
+def test_alternatives_with_the_same_port_take_turns(one: Path, cli: Cli) -> None:
+    """A page shows several ways to start a server; no file states that they run at the same time."""
     (one / "twice.sh").write_text(GEMMA * 2)
     outcome = cli("import", "twice.sh", "--host", "spark-01=192.168.1.11")
-    assert outcome.code == 1
-    assert "error NET007" in outcome.err
+    assert outcome.code == 0
+    assert "error" not in outcome.err
+    turns = yaml.safe_load(outcome.out)["turns"]
+    assert [*turns.values()] == [[name] for name in turns]
+    assert "# two of these have the same port, so each runs in a turn of its own" in outcome.out
+    (one / "ports.sh").write_text(GEMMA + GEMMA.replace("8001:", "8003:"))
+    assert "turns" not in yaml.safe_load(cli("import", "ports.sh", "--host", "spark-01=192.168.1.11").out)
+
+
+def test_a_launch_without_an_image_gets_no_findings_about_one(one: Path, cli: Cli) -> None:
+    """The image of a base recipe is not that of the file: its release would make findings of options of another one."""
+    (one / "bare.sh").write_text("vllm serve example/model --swap-space 4 --load-format fastsafetensors\n")
+    outcome = cli("import", "bare.sh", "--host", "spark-01=192.168.1.11")
+    assert yaml.safe_load(outcome.out)["deployments"]["model"]["image"] == placeholders.IMAGE
+    found = [line.split()[2] for line in outcome.err.splitlines() if line.startswith("draft.yaml:")]
+    assert sorted(found) == ["MDL001", "OPN001"]
+
+
+def test_open_webui_beside_its_server_has_no_address_in_the_container(one: Path, cli: Cli) -> None:
+    options = "--network host -e OPENAI_API_BASE_URL=http://localhost:8355/v1"
+    (one / "ui.sh").write_text(f"docker run {options} ghcr.io/open-webui/open-webui:main\n")
+    outcome = cli("import", "ui.sh", "--host", "spark-01=192.168.1.11")
+    assert "NET001" not in outcome.err
+    assert "name its deployment under `uses`" in outcome.err
+
+
+DFLASH = (
+    "docker run -p 8000:8000 vllm/vllm-openai:{} org/Own-27B --gpu-memory-utilization 0.8 "
+    """--speculative-config '{{"method": "dflash", "model": "org/Own-27B-DFlash", "num_speculative_tokens": 15}}'\n"""
+)
+ADDED = "added as a default of speculative dflash: ATT004, FLASH_ATTN and FlashInfer crashed with DFlash"
+
+
+def test_what_a_method_of_speculation_adds_is_named(one: Path, cli: Cli) -> None:
+    """The draft does not contain it: the release of the image decides."""
+    (one / "draft.sh").write_text(DFLASH.format("v0.26.0"))
+    outcome = cli("import", "draft.sh", "--host", "spark-01=192.168.1.11", "--output", "draft.yaml")
+    assert f"  corrected, line 1: attention_backend: triton_attn: {ADDED}\n" in outcome.err
+    assert "corrected, line 1: VLLM_USE_DEEP_GEMM: 0: added as a default of speculative dflash: SPD002," in outcome.err
+    assert f"own-27b: attention_backend: triton_attn, {ADDED}" in " ".join(cli("plan", "draft.yaml").out.split())
+    plan = json.loads(cli("plan", "draft.yaml", "--format", "json").out)["plan"]
+    assert ["own-27b", f"attention_backend: triton_attn, {ADDED}"] in plan["method_defaults"]
+
+
+def test_a_method_adds_nothing_in_a_release_that_no_fact_names(one: Path, cli: Cli) -> None:
+    (one / "draft.sh").write_text(DFLASH.format("v0.28.0"))
+    outcome = cli("import", "draft.sh", "--host", "spark-01=192.168.1.11", "--output", "draft.yaml")
+    assert "0 corrected, 0 not used, 0 lost" in outcome.err
+    plan = json.loads(cli("plan", "draft.yaml", "--format", "json").out)["plan"]
+    assert plan["method_defaults"] == []
+    cli("generate", "draft.yaml", "--allow-unlocked", "--output", "tree")
+    compose = (one / "tree/hosts/spark-01/etc/sparkiac/own-27b/compose.yaml").read_text()
+    assert "dflash" in compose
+    assert "attention" not in compose
+    assert "DEEP_GEMM" not in compose
 
 
 def test_machines_get_the_report_as_json(one: Path, cli: Cli) -> None:

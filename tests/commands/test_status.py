@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 HOSTS: Final = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
+SCREEN: Final = 25
+"""Lines."""
 FIRST, SECOND = "192.168.1.11", "192.168.1.12"
 
 
@@ -370,7 +372,8 @@ def test_what_could_not_be_read_is_named_and_is_not_a_problem(fleet: Fleet, cli:
     fleet.answers(FIRST, host(unit("chat"), generation=None, drift=None, root=False, unread=unread))
     outcome = cli("status", "lab.yaml")
     assert outcome.code == 0
-    assert "not read on spark-01: drift (Permission denied); generation (Permission denied)" in outcome.out
+    said = "spark-01 not read: drift (Permission denied); generation (Permission denied)"
+    assert said in " ".join(outcome.out.split())
 
 
 def test_a_program_of_another_version_is_read_as_far_as_possible(fleet: Fleet, cli: Cli) -> None:
@@ -399,9 +402,39 @@ def test_100_hosts(fleet: Fleet, cli: Cli, folder: Path) -> None:
     assert outcome.code == 1
     assert outcome.out.endswith("100 hosts, 1 unit: 1 unreachable\n")
     assert len(fleet.asked()) == 100
-    assert [line.split()[0] for line in outcome.out.splitlines()[2:101]] == [
-        each for each in names if each != "spark-077"
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert lines[:4] == [
+        "spark-001",
+        "driver 580.142, generation as generated",
+        "chat ready",
+        "spark-002 to spark-076, spark-078 to spark-100 (98 hosts)",
     ]
+    assert lines[5] == "sparkiac status INVENTORY HOST shows the load and the memory of a host"
+    assert any(line.startswith("spark-077 unreachable: ") for line in lines)
+
+
+def test_forty_alike_hosts_fit_on_a_screen(fleet: Fleet, cli: Cli, folder: Path) -> None:
+    """The names of their units differ in numbers only, and their problems are one text."""
+    numbers = range(1, 41)
+    listed = ", ".join(f"spark-{at:02}: {{address: 10.0.0.{at}}}" for at in numbers)
+    first = deployment(host=listed)
+    chat = first[first.index("  chat:") :]
+    others = "".join(chat.replace("chat:", f"chat-{at:02}:").replace("spark-01", f"spark-{at:02}") for at in numbers)
+    (folder / "lab.yaml").write_text(first.replace(chat, others))
+    hosts.generate(folder, **{f"spark_{at:02}": GENERATION for at in numbers})
+    for at in numbers:
+        fleet.answers(f"10.0.0.{at}", host(unit(f"chat-{at:02}", active="failed")))
+    outcome = cli("status", "lab.yaml")
+    assert outcome.code == 1
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert lines[:3] == [
+        "spark-01 to spark-40 (40 hosts)",
+        "driver 580.142, generation as generated",
+        "chat-01…chat-40 failed",
+    ]
+    assert sum("spark-01" in line for line in lines) == 2
+    assert len(lines) <= SCREEN
+    assert len(json.loads(cli("status", "lab.yaml", "--format", "json").out)["hosts"]) == len(numbers)
 
 
 @pytest.mark.parametrize(
