@@ -21,6 +21,10 @@ class SkippedError(Exception):
     """A step does not apply, or cannot be checked now."""
 
 
+class TraitError(Exception):
+    """A trait of the server that clients should know; it works."""
+
+
 def skip_unless(applies: object, why: str) -> None:
     """Skip a step that does not apply."""
     if not applies:
@@ -48,6 +52,8 @@ class Session:
         self.moved: dict[str, float] = {}
         """How far the counters of the engine moved while a prompt was repeated."""
         self.limit_s, self.end = float(promise["answer_s"]), float("inf")
+        self.further_s = ANSWER_TIMEOUT_S
+        """Limit of each answer after the first one."""
         self.queued: str | None = None
         """Token counters while requests wait in the engine; None if none waits."""
         self.stopped = ""
@@ -78,15 +84,23 @@ class Session:
         """Limit all further answers together."""
         self.limit_s, self.end = seconds, time.monotonic() + seconds
 
+    def limit_each(self, seconds: float) -> None:
+        """Limit each further answer, and no longer all together."""
+        self.limit_s, self.further_s, self.end = seconds, seconds, float("inf")
+
     def within(self) -> float:
         """Return the limit of the next answer: the first one may compile kernels."""
         found = min(self.limit_s, max(1.0, self.end - time.monotonic()))
-        self.limit_s = ANSWER_TIMEOUT_S
+        self.limit_s = self.further_s
         return found
 
     def ask(self, body: dict[str, Any], *, path: str = CHAT) -> dict[str, Any]:
         """Send a request to the model and return its first choice."""
-        return self.server.choice(path, {"model": self.model, **body}, within=self.within())
+        return self.ask_at_once([body], path=path)[0]
+
+    def ask_at_once(self, bodies: list[dict[str, Any]], *, path: str = CHAT) -> list[dict[str, Any]]:
+        """Send requests to the model at once and return the first choice of each response."""
+        return self.server.choices(path, [{"model": self.model, **body} for body in bodies], within=self.within())
 
     def load(self) -> probe_metrics.Load | None:
         """Return the load of the engine; None if it has no metrics."""
