@@ -236,10 +236,7 @@ def verified(found: Sequence[Verified]) -> Blocks:
         if each.failure is not None:
             yield styled(f"not checked: {each.failure.reason}; {each.failure.hint}", BAD)
             continue
-        rows = (
-            (step.name, _result(step.state), f"{step.seconds:.2f}", step.evidence)
-            for step in each.steps
-        )
+        rows = ((step.name, _result(step.state), f"{step.seconds:.2f}", step.evidence) for step in each.steps)
         yield table(("step", "result", "seconds", "evidence"), rows, right=("seconds",), whole=("step", "result"))
     failed = sum(not each.passed for each in found)
     verdict = f"{failed} of {len(found)} failed" if failed else f"all {len(found)} passed"

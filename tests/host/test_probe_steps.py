@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CHAT, EMBEDDINGS = "/v1/chat/completions", "/v1/embeddings"
 SHARED = Path(__file__).parents[3] / "shared/vllm"
+RECORDED = Path(__file__).parent / "data/agents_vllm_0.23.0.json"
+"""Responses of vLLM 0.23.0 on a CPU with a trained tiny model, without the parts that repeat the request."""
 
 
 def choice(content: object = None, *, reason: str = "stop", **more: object) -> tuple[int, object]:
@@ -317,12 +319,12 @@ def test_a_model_that_is_as_wrong_alone_is_not_blamed(good: Service, check: Chec
         (
             "/v1/messages",
             (200, {"content": [{"type": "tool_use", "input": {"city": "Paris"}}]}),
-            "failed: /v1/messages: wrong tool",
+            "failed: wrong tool",
         ),
         (
             "/v1/messages",
             (200, {"content": [{"type": "tool_use", "id": "1", "input": "{}"}]}),
-            "failed: /v1/messages: wrong tool",
+            "failed: wrong tool",
         ),
         (
             "/v1/messages",
@@ -333,13 +335,19 @@ def test_a_model_that_is_as_wrong_alone_is_not_blamed(good: Service, check: Chec
         (
             "/v1/responses",
             (200, {"output": [{"type": "function_call", "call_id": "1", "arguments": {"city": "Paris"}}]}),
-            "failed: /v1/responses: wrong tool call: ",
+            "failed: wrong tool call: ",
         ),
     ],
 )
 def test_the_paths_of_agents(good: Service, check: Check, path: str, answer: tuple[int, object], told: str) -> None:
     good.answers[path] = answer
     assert told in ": ".join(check(good.url, clients=AGENTS)[path.rpartition("/")[2]])
+
+
+@pytest.mark.parametrize(("path", "turns"), json.loads(RECORDED.read_text()).items())
+def test_the_paths_of_agents_as_vllm_answers_them(good: Service, check: Check, path: str, turns: list[Any]) -> None:
+    good.answers[path] = lambda body: (200, turns[len(body.get("messages") or body["input"]) > 1])
+    assert check(good.url, clients=AGENTS)[path.rpartition("/")[2]] == ("ok", "a tool call and its result are answered")
 
 
 def test_the_result_of_a_call_that_is_refused(good: Service, check: Check) -> None:

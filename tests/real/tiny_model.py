@@ -3,8 +3,8 @@
     python tests/real/tiny_model.py DIRECTORY [--untrained]
 
 The model has two layers, and learns by heart: two known answers after a short thought, one of them after a long prompt,
-two tool calls, the answer to the result of one, and one JSON object. It takes minutes on two cores. It generates nothing
-else of use.
+two tool calls, the answer to the result of one, and one JSON object. It takes minutes on two cores. It generates
+nothing else of use.
 """
 
 from __future__ import annotations

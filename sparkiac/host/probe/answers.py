@@ -14,20 +14,6 @@ NUMBER, OTHER_NUMBER = "371", "864"
 QUESTION_TEXT = "Repeat this number and say nothing else: "
 TEXT_TO_CONTINUE = {"prompt": "One, two, three, four, five,", "max_tokens": 16, "temperature": 0}
 TEXTS_TO_EMBED = ["The ship leaves the harbour at noon.", "A prime number has two divisors."]
-TOOL = {
-    "name": "get_time",
-    "description": "Get the time in a city.",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}
-NOTE = {
-    "name": "save_note",
-    "description": "Save a note.",
-    "parameters": {
-        "type": "object",
-        "properties": {"title": {"type": "string"}, "text": {"type": "string"}},
-        "required": ["title", "text"],
-    },
-}
 SCHEMA = {
     "type": "object",
     "properties": {"number": {"type": "integer"}},
@@ -64,11 +50,19 @@ def request(content: Any, max_tokens: int, **more: Any) -> dict[str, Any]:  # no
     return {"messages": [{"role": "user", "content": content}], "max_tokens": max_tokens, "temperature": 0, **more}
 
 
+def tool_of(name: str, description: str, *texts: str) -> dict[str, Any]:
+    """Return a tool whose arguments are texts."""
+    schema = {"type": "object", "properties": {text: {"type": "string"} for text in texts}, "required": list(texts)}
+    return {"name": name, "description": description, "parameters": schema}
+
+
 def request_with(tool: dict[str, Any], text: str) -> dict[str, Any]:
     """Return a chat request with a tool."""
     return request(text, 256, tools=[{"type": "function", "function": tool}], tool_choice="auto")
 
 
+TOOL = tool_of("get_time", "Get the time in a city.", "city")
+NOTE = tool_of("save_note", "Save a note.", "title", "text")
 QUESTION = request(QUESTION_TEXT + NUMBER, 128)
 OTHER_QUESTION = request(QUESTION_TEXT + OTHER_NUMBER, 128)
 QUESTION_FOR_TOOL = "What time is it in Paris? Use the tool get_time."
@@ -161,29 +155,26 @@ def fault_of_call(choice: dict[str, Any]) -> str | None:
     content, _ = parts_of(choice)
     if choice.get("finish_reason") == "length":
         return None  # max_tokens may have cut the call
-    if not calls_of(choice):
+    if not functions_of(choice):
         return f"the tool call is in the content: {str(content)[:60]!r}" if MARKUP.search(str(content or "")) else None
-    arguments = arguments_of(calls_of(choice)[0])
+    function = functions_of(choice)[0]
+    arguments = arguments_of(function)
     if arguments is None:
-        return f"the arguments of the tool call are not JSON: {str(calls_of(choice)[0])[:100]!r}"
-    known = calls_of(choice)[0]["function"].get("name") == TOOL["name"] and "city" in arguments
-    return None if known else f"wrong tool call: {str(calls_of(choice)[0])[:100]!r}"
+        return f"the arguments of the tool call are not JSON: {str(function)[:100]!r}"
+    known = function.get("name") == TOOL["name"] and "city" in arguments
+    return None if known else f"wrong tool call: {str(function)[:100]!r}"
 
 
-def calls_of(choice: dict[str, Any]) -> list[Any]:
-    """Return the tool calls of a response."""
-    found = (choice.get("message") or {}).get("tool_calls")
-    return found if isinstance(found, list) else []
+def functions_of(choice: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the functions that a response calls."""
+    calls = (choice.get("message") or {}).get("tool_calls")
+    found = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [function if isinstance(function, dict) else {} for function in found]
 
 
-def arguments_of(call: Any) -> dict[str, Any] | None:  # noqa: ANN401 - JSON
+def arguments_of(function: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call, which are an object as JSON text; None if they are not."""
-    function = call.get("function") if isinstance(call, dict) else None
-    return object_of(function.get("arguments")) if isinstance(function, dict) else None
-
-
-def object_of(text: object) -> dict[str, Any] | None:
-    """Return the object that a text is as JSON; None for all else, also for an object."""
+    text = function.get("arguments")
     try:
         found = parsed(text) if isinstance(text, str) else None
     except ValueError:
@@ -194,7 +185,7 @@ def object_of(text: object) -> dict[str, Any] | None:
 def fault_of_thought(choice: dict[str, Any]) -> str | None:
     """Return the call that a response has in its reasoning, where no client looks, and nowhere else."""
     content, reasoning = parts_of(choice)
-    ended = choice.get("finish_reason") != "length" and not str(content or "").strip() and not calls_of(choice)
+    ended = choice.get("finish_reason") != "length" and not str(content or "").strip() and not functions_of(choice)
     lost = ended and MARKUP.search(str(reasoning or ""))
     return f"the tool call is in the reasoning: {str(reasoning)[-60:]!r}" if lost else None
 

@@ -91,10 +91,7 @@ class Server:
             with limit(within):
                 for connection, body in zip(connections, bodies, strict=True):
                     connection.request("GET" if body is None else "POST", place, body, headers)
-                answers = [connection.getresponse() for connection in connections]
-                for answer in answers:
-                    check_status(path, answer)
-                yield answers
+                yield [checked(path, connection.getresponse()) for connection in connections]
         except TimeoutOfAnswerError as error:
             raise TimeoutOfAnswerError(f"{path}: {error}") from None
         except (OSError, http.client.HTTPException) as error:
@@ -142,10 +139,10 @@ class Server:
         return Stream(events, done, first or seconds, seconds)
 
 
-def check_status(path: str, answer: http.client.HTTPResponse) -> None:
-    """Raise an error if the status is not 200."""
+def checked(path: str, answer: http.client.HTTPResponse) -> http.client.HTTPResponse:
+    """Return a response; raise an error if its status is not 200."""
     if answer.status == OK:
-        return
+        return answer
     text = answer.read(MAX_BODY_BYTES).decode("utf-8", "replace")
     message = f"{path}: HTTP {answer.status} {text[:200]}".strip()
     if answer.status in CLIENT_ERRORS and answer.status != TOO_MANY_REQUESTS:

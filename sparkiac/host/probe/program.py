@@ -83,13 +83,14 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def gate(session: Session) -> list[Step]:
-    """Run the steps of an apply. The first answers have a limit together, as they may compile kernels."""
-    session.limit(session.promise["answer_s"])
-    steps = probe_steps.run(session, probe_steps.GATE)
-    if probe_steps.first_fault(steps) is not None:
-        return steps
-    session.limit_each(session.promise["answer_s"])
-    return [*steps, *probe_steps.run(session, probe_steps.CLIENTS)]
+    """Run the steps of an apply. The first ones have a time limit together, and each further one has the same."""
+    steps: list[Step] = []
+    for names in (probe_steps.GATE, *((name,) for name in probe_steps.CLIENTS)):
+        session.limit(session.promise["answer_s"])
+        steps += probe_steps.run(session, names)
+        if probe_steps.first_fault(steps) is not None:
+            break
+    return steps
 
 
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:

@@ -46,14 +46,12 @@ class Session:
         self.kind = str(promise["kind"])
         self.entries: list[dict[str, Any]] = []
         self.choice: dict[str, Any] | None = None
-        self.called: dict[str, Any] | None = None
-        """The response to a request with tools."""
+        self.called: dict[str, Any] = {}
+        """The response to a request with tools; empty if there is none."""
         self.streamed: Stream | None = None
         self.moved: dict[str, float] = {}
         """How far the counters of the engine moved while a prompt was repeated."""
         self.limit_s, self.end = float(promise["answer_s"]), float("inf")
-        self.further_s = ANSWER_TIMEOUT_S
-        """Limit of each answer after the first one."""
         self.queued: str | None = None
         """Token counters while requests wait in the engine; None if none waits."""
         self.stopped = ""
@@ -84,14 +82,10 @@ class Session:
         """Limit all further answers together."""
         self.limit_s, self.end = seconds, time.monotonic() + seconds
 
-    def limit_each(self, seconds: float) -> None:
-        """Limit each further answer, and no longer all together."""
-        self.limit_s, self.further_s, self.end = seconds, seconds, float("inf")
-
     def within(self) -> float:
         """Return the limit of the next answer: the first one may compile kernels."""
         found = min(self.limit_s, max(1.0, self.end - time.monotonic()))
-        self.limit_s = self.further_s
+        self.limit_s = ANSWER_TIMEOUT_S
         return found
 
     def ask(self, body: dict[str, Any], *, path: str = CHAT) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def channel(session: Session) -> str:
     found = streamed(session)
     content, thought = ("".join(str(part[name] or "") for part in deltas(found)) for name in ("content", "reasoning"))
     if thought and not content.strip():
-        skip_unless(not ends_with(found, "length"), f"still reasoning after {answers.QUESTION['max_tokens']} tokens")
+        skip_unless("length" not in ends(found), f"still reasoning after {answers.QUESTION['max_tokens']} tokens")
         raise WrongError(f"{CHAT}: the streamed answer is in the reasoning: {thought[-60:]!r}")
     return "a streamed answer is content"
 
@@ -159,10 +159,10 @@ def deltas(found: Stream) -> list[dict[str, Any]]:
     return [delta_of(choice) for event in found.events for choice in event.get("choices") or []]
 
 
-def ends_with(found: Stream, *reasons: str) -> bool:
-    """Return whether a stream names a reason for its end, one of these if any are given."""
-    named = [choice.get("finish_reason") for event in found.events for choice in event.get("choices") or []]
-    return any(reason in reasons if reasons else reason for reason in named)
+def ends(found: Stream) -> set[str]:
+    """Return the reasons that a stream gives for its end."""
+    named = (choice.get("finish_reason") for event in found.events for choice in event.get("choices") or [])
+    return {reason for reason in named if reason}
 
 
 def fault_of_stream(found: Stream) -> str | None:
@@ -170,7 +170,7 @@ def fault_of_stream(found: Stream) -> str | None:
     if not found.done:
         return f"the stream ended after {len(found.events)} events without [DONE]"
     text = "".join(str(part["content"] or part["reasoning"] or "") for part in deltas(found))
-    if not ends_with(found):
+    if not ends(found):
         return "the stream has no finish_reason"
     if not tokens_of(found):
         return "the stream has no usage"
