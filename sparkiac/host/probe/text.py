@@ -87,7 +87,7 @@ def reasoning(session: Session) -> str:
         choice = session.ask({**answers.QUESTION, "max_tokens": 1024})
     wrong_if(answers.fault_of_split(choice, parser=session.promise["reasoning"]))
     skip_unless(not answers.is_cut(choice), "still reasoning after 1024 tokens")
-    return "separated" if answers.parts_of(choice)[1] else "the model did not reason"
+    return "separated" if answers.parts_of(choice)[1] else "no reasoning beside the content"
 
 
 def channel(session: Session) -> str:
