@@ -36,7 +36,7 @@ class ProbeStep(ReportedFacts):
 
     name: Text
     state: Text
-    """`ok`, `failed` or `skipped`."""
+    """`ok`, `warning`, `failed` or `skipped`."""
     evidence: Text
     seconds: float
 

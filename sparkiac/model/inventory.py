@@ -188,8 +188,9 @@ class Deployment(Serving):
     """Load that the deployment must handle."""
     measured: Measured | None = None
     """Values that a server start measured."""
-    clients: tuple[Literal["tools"], ...] = ()
-    """What its clients need: `tools` for agents and other clients that send tool definitions."""
+    clients: tuple[Literal["tools", "messages", "responses"], ...] = ()
+    """What its clients need: `tools` for agents and other clients that send tool definitions; `messages` for agents
+    that use /v1/messages, such as Claude Code; `responses` for those that use /v1/responses, such as Codex."""
     per_host: dict[HostName, Settings] | None = None
     """Settings for single hosts of a group, by host."""
     allow: tuple[Waiver, ...] = ()

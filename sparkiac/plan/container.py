@@ -139,7 +139,7 @@ class ModelServer(NamedTuple):
     store: str | None = None
     """address:port to which all workers of the group keep a connection."""
     clients: tuple[str, ...] = ()
-    """What clients need: `tools`."""
+    """What clients need: `tools`, `messages`, `responses`. All of them send tool definitions."""
     extra: AddedNames = AddedNames()
     """Options and variables under `extra_flags`, which only a fork or patch of the engine accepts."""
     workload: Workload | None = None

@@ -3,7 +3,8 @@
 An agent sends `tool_choice: "auto"` with each request. Without `enable_auto_tool_choice` and `tool_call_parser` the
 server loads and lists the model, but answers every such request with HTTP 400. The right parser depends on the model's
 family, not on the client; recipes name it. Hermes Agent always sends tools; for other clients, set `clients: [tools]`
-on the deployment. With `enable_auto_tool_choice` and no parser vLLM does not start at all.
+on the deployment, `messages` for Claude Code, or `responses` for Codex. With `enable_auto_tool_choice` and no parser
+vLLM does not start at all.
 
 Bad, on one Spark:
 
@@ -66,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     agents = {link.name: program.name for program in programs for link in program.dependencies}
     for host, container in plan.containers:
         if container.server.served and engines.named(container.server.engine).tools:
-            asked = "tools" in container.server.clients or container.name in agents
+            asked = container.server.clients or container.name in agents
             yield from _hits(host, container, agents.get(container.name, "its clients") if asked else None)
 
 

@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """Features that clients need: `tools`."""
+        """What clients need: `tools`, `messages`, `responses`."""
         return self.container.server.clients
 
     @property

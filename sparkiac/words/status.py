@@ -38,7 +38,7 @@ _DAY_S: Final = 86_400
 _PROBLEMS: Final = ("drift", "unhealthy")
 _STYLES: Final = {"ready": "green", "running": "green", "starting": "yellow", "stopping": "yellow", "resting": "dim"}
 _KINDS: Final = {"unhealthy": "red", "drift": "yellow", "warning": "yellow"}
-_VERIFIED: Final = {"ok": ("ok", "green"), "failed": ("FAIL", BAD), "skipped": ("skipped", "dim")}
+_VERIFIED: Final = {"ok": "green", "warning": "yellow", "failed": BAD, "skipped": "dim"}
 _CHECKED: Final = {True: ("ok", "green"), False: ("FAIL", BAD), None: ("not checked", "dim")}
 
 
@@ -271,14 +271,15 @@ def verified(found: Sequence[Verified]) -> Blocks:
         if each.failure is not None:
             yield styled(f"not checked: {each.failure.reason}; {each.failure.hint}", BAD)
             continue
-        rows = (
-            (step.name, styled(*_VERIFIED.get(step.state, (step.state, ""))), f"{step.seconds:.2f}", step.evidence)
-            for step in each.steps
-        )
+        rows = ((step.name, _result(step.state), f"{step.seconds:.2f}", step.evidence) for step in each.steps)
         yield table(("step", "result", "seconds", "evidence"), rows, right=("seconds",), whole=("step", "result"))
     failed = sum(not each.passed for each in found)
     verdict = f"{failed} of {len(found)} failed" if failed else f"all {len(found)} passed"
     yield heading(verdict) if found else styled("nothing to check", "bold")
+
+
+def _result(state: str) -> Line:
+    return styled("FAIL" if state == "failed" else state, _VERIFIED.get(state, ""))
 
 
 def verified_data(found: Verified) -> Data:

@@ -84,7 +84,7 @@ def reply(body: dict[str, Any]) -> tuple[int, object]:
         parts: list[object] = [{"choices": [{"delta": {"content": "371"}, "finish_reason": "stop"}]}]
         parts.append({"choices": [], "usage": {"completion_tokens": 2}})
         return 200, "".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode() + b"data: [DONE]\n\n"
-    content = '{"number": 371}' if "response_format" in body else "371"
+    content = '{"number": 371}' if "response_format" in body else body["messages"][0]["content"][-3:]
     return 200, {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
 
 
@@ -108,12 +108,21 @@ def test_a_server_that_keeps_its_promises(good: Service, stub: Path, cli: Cli, o
     assert outcome.code == 0, outcome.text
     found = states(outcome)
     assert [name for name, state in found.items() if state == "ok"] == [
-        *("health", "names", "length", "content", "readable", "answer", "structured", "stream", "latency", "repeated"),
+        *("health", "names", "length", "content", "readable", "answer", "reasoning", "channel", "marks", "together"),
+        *("structured", "stream", "latency", "repeated"),
     ]
     containers = (stub / "containers").read_text() if origin == "front" else ""
     assert containers == ("sparkiac-front-server-1\n" if origin == "front" else "")
     assert KEY not in (stub / "asked").read_text()
-    assert good.asked.count("POST /v1/chat/completions") == 5
+    assert good.asked.count("POST /v1/chat/completions") == 7
+
+
+def test_a_warning_fails_nothing(good: Service, stub: Path, cli: Cli) -> None:
+    assert stub
+    good.answers["/v1/chat/completions"] = (200, {"choices": [{"message": {"content": "371 and 864<|im_end|>"}}]})
+    lines = [" ".join(line.split()) for line in cli("verify", "lab.yaml", "chat").out.splitlines()]
+    assert any(line.startswith("marks warning 0.00 <|im_end|> in the content: clients show it") for line in lines)
+    assert any(line.startswith("answer ok") for line in lines)
 
 
 def test_a_page_shows_the_evidence_of_each_step(good: Service, stub: Path, cli: Cli) -> None:

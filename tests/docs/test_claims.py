@@ -7,6 +7,9 @@ from typing import Final
 
 import pytest
 
+from sparkiac import catalog
+from sparkiac.host.probe.steps import STEPS
+from sparkiac.rules.pages import pages
 from tests.conftest import ROOT, is_a_test
 
 VERIFIED: Final = {
@@ -112,16 +115,90 @@ COMPARED: Final = {
 """What docs/comparison.md says sparkiac does → the tests that show it; none where sparkiac does not have it."""
 
 
+_PAGES: Final = "tests/rules/test_pages.py::test_the_bad_example_has_the_finding_at_one_of_its_lines"
+_GATE: Final = "tests/host/test_probe_faults.py::test_at_an_apply_and_at_verify"
+_STEPS: Final = "tests/host/test_probe_steps.py::test_what_fails_a_step"
+_LINES: Final = "tests/catalog/test_symptoms.py::test_each_alternative_of_a_pattern_finds_a_line_of_its_snippet"
+TRAPS: Final = {
+    "01": ("tests/host/test_probe_answers.py::test_these_are_right_or_not_proven_wrong",),
+    "02": (_GATE, "tests/host/test_probe_steps.py::test_what_is_no_proof_of_a_fault"),
+    "07": (),
+    "08": ("tests/host/test_preflight_machine.py::test_an_image_that_requires_a_newer_driver", _LINES),
+    "13": (_PAGES,),
+    "19": (_PAGES, _GATE),
+    "21": (_PAGES,),
+    "23": (_GATE,),
+    "26": (_GATE,),
+    "27": (_GATE, _PAGES, _LINES),
+    "28": ("tests/host/test_probe_steps.py::test_two_requests_at_once_that_disturb_each_other",),
+    "47": ("tests/host/test_probe_steps.py::test_a_server_that_keeps_every_promise", _PAGES),
+    "53": ("tests/host/test_supervise.py::test_what_a_killed_supervisor_left_is_removed_before_the_start", _LINES),
+    "56": (_PAGES, _GATE),
+    "57": (_PAGES,),
+    "64": (_GATE,),
+    "70": (_PAGES, _GATE),
+    "71": (_LINES, _PAGES),
+    "81": ("tests/host/test_preflight_start.py::test_memory_that_comes_back_is_waited_for",),
+    "90": (_PAGES, _LINES),
+    "98": (_PAGES, "tests/memory/test_budget.py::test_more_requests_take_more_logits_and_more_graphs"),
+    "104": ("tests/e2e/test_maintenance.py::test_drift_shows_an_edited_file_and_an_apply_saves_it",),
+    "109": (_PAGES, "tests/host/test_probe_steps.py::test_drafts_that_are_never_accepted"),
+    "112": (_GATE,),
+    "114": ("tests/host/test_preflight_fabric.py::test_the_index_is_that_of_the_address",),
+    "115": ("tests/catalog/test_symptoms.py::test_a_pattern_does_not_find_a_similar_line",),
+    "117": (),
+    "118": (_LINES, "tests/fleet/test_diagnosis.py::test_a_rank_waits_only_if_nothing_of_the_engine_follows"),
+    "119": (
+        "tests/fleet/test_diagnosis.py::test_the_error_of_one_rank_is_the_cause_of_the_lost_connection_of_the_other",
+    ),
+    "120": (),
+    "121": ("tests/render/test_escape_shell.py::test_shells_read_each_word_as_it_was",),
+    "122": (_GATE,),
+    "123": ("tests/e2e/test_supervision.py::test_an_orderly_stop_leaves_nothing",),
+    "124": (),
+}
+"""Trap in docs/verified.md → the tests that show what sparkiac does; none where it does nothing."""
+
+
 def rows(page: str, head: str) -> list[str]:
     """Return the first cells of the table that begins with a head."""
-    table = (ROOT / f"docs/{page}.md").read_text().partition(f"\n{head}")[2].partition("\n\n")[0]
-    return [cell.strip() for cell in re.findall(r"^\| (.+?) \|", table, re.MULTILINE)]
+    return [cells[0] for cells in table(page, head)]
+
+
+def table(page: str, head: str) -> list[list[str]]:
+    """Return the cells of each row of the table that begins with a head."""
+    found = (ROOT / f"docs/{page}.md").read_text().partition(f"\n{head}")[2].partition("\n\n")[0]
+    lines = [line for line in found.splitlines()[2:] if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 @pytest.mark.parametrize(
-    ("page", "head", "shown"), [("verified", "| part |", VERIFIED), ("comparison", "| | sparkrun |", COMPARED)]
+    ("page", "head", "shown"),
+    [
+        ("verified", "| part |", VERIFIED),
+        ("verified", "| trap |", TRAPS),
+        ("comparison", "| | sparkrun |", COMPARED),
+    ],
 )
 def test_every_row_names_its_tests(page: str, head: str, shown: dict[str, tuple[str, ...]]) -> None:
     assert rows(page, head) == list(shown)
     wrong = [test for tests in shown.values() for test in tests if not is_a_test(test)]
     assert wrong == []
+
+
+@pytest.mark.parametrize(("trap", "what", "verdict", "by"), table("verified", "| trap |"))
+def test_what_settles_a_trap_exists(trap: str, what: str, verdict: str, by: str) -> None:
+    assert what
+    assert verdict in {"refused", "found", "named", "avoided", "not ours"}
+    assert bool(TRAPS[trap]) == (verdict != "not ours")
+    symptoms, alerts = {each.code for each in catalog.symptoms()}, catalog.alert_groups().values()
+    codes = set(re.findall(r"\b[A-Z]{2,3}[0-9]{3}\b", by))
+    assert codes <= {*symptoms, *pages()}
+    steps = set(re.findall(r"`([^`]+)`", by)) - {"bench", "bench compare", "drift"}
+    assert steps <= set(STEPS)
+    assert set(re.findall(r"alert (\w+)", by)) <= {alert.name for group in alerts for alert in group.alerts}
+    assert {
+        "refused": codes - symptoms,
+        "found": steps,
+        "named": codes & symptoms,
+    }.get(verdict, {"no code"})

@@ -32,7 +32,7 @@ CHAT = "/v1/chat/completions"
 STANDIN = Path(__file__).parents[1] / "standin/vllm"
 PROMISE = {
     "models": ["org/chat"],
-    "clients": ["tools"],
+    "clients": ["tools", "messages", "responses"],
     "reasoning": True,
     "structured": True,
     "max_model_len": 32_768,
@@ -61,6 +61,14 @@ FAULTS = {
     "refuse-tools": Found("x", "", "x", "x", f"a request with tools is rejected: {CHAT}: HTTP 400", "tools"),
     "raw-calls": Found("x", "", "x", "x", "the tool call is in the content: ", "tools"),
     "leak": Found("", "", "x", "x", "", "reasoning"),
+    "reasoned": Found("", "", "x", "x", "", "reasoning"),
+    "orphan": Found("", "", "x", "x", "", "reasoning"),
+    "reasoned-stream": Found("", "", "x", "x", "", "channel"),
+    "unclosed": Found("", "", "x", "x", "", "unclosed"),
+    "broken-arguments": Found("", "", "x", "x", "", "strings"),
+    "spliced": Found("", "", "", "", "", ""),
+    "chat-only": Found("", "", "x", "x", "", "messages"),
+    "lost-results": Found("", "", "x", "x", "", "messages"),
     "base": Found("x", "alert", "x", "x", f"{CHAT}: HTTP 400", "content"),
     "stall": Found("x", "x", "x", "x", f"{CHAT}: no answer within ", "content"),
     "slow": Found("", "", "", "x", "", "latency"),
@@ -187,3 +195,10 @@ def test_at_an_apply_and_at_verify(
 def test_a_healthy_one(engine: Engine, watch: Ask, check: Check) -> None:
     assert watch(engine.url, **PROMISE) == (0, "")
     assert [name for name, (state, _) in check(engine.url, **PROMISE).items() if state == "failed"] == []
+
+
+def test_tokens_of_a_prompt_in_an_answer_are_a_warning(engine: Engine, check: Check) -> None:
+    engine.become("spliced")
+    found = check(engine.url, **PROMISE)
+    told = "<|im_end|> in the content: clients show it, and send it back in the next turn"
+    assert {name: result for name, result in found.items() if result[0] == "warning"} == {"marks": ("warning", told)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 CHAT, EMBEDDINGS = "/v1/chat/completions", "/v1/embeddings"
 SHARED = Path(__file__).parents[3] / "shared/vllm"
+RECORDED = Path(__file__).parent / "data/agents_vllm_0.23.0.json"
+"""Responses of vLLM 0.23.0 on a CPU with a trained tiny model, without the parts that repeat the request."""
 
 
 def choice(content: object = None, *, reason: str = "stop", **more: object) -> tuple[int, object]:
@@ -51,17 +54,43 @@ def reply(body: dict[str, Any]) -> tuple[int, object]:
     if body.get("stream"):
         return STREAM
     if "tools" in body:
-        function = {"name": "get_time", "arguments": '{"city": "Paris"}'}
-        return choice(tool_calls=[{"function": function}], reason="tool_calls")
+        return called(ARGUMENTS[body["tools"][0]["function"]["name"]], body["tools"][0]["function"]["name"])
     if "response_format" in body:
         return choice('{"number": 371}')
     if isinstance(body["messages"][0]["content"], list):
         return choice("Red.")
-    return choice("371", reasoning="It is a number.")
+    return choice(body["messages"][0]["content"][-3:], reasoning="It is a number.")
 
 
+def called(arguments: object, name: str = "save_note", **more: Any) -> tuple[int, object]:  # noqa: ANN401 - JSON
+    """Make the response of a server that calls a tool."""
+    return choice(tool_calls=[{"function": {"name": name, "arguments": arguments}}], **{"reason": "tool_calls", **more})
+
+
+def turns(body: dict[str, Any]) -> tuple[int, object]:
+    """Answer as /v1/messages or /v1/responses."""
+    city = {"city": "Paris"}
+    thought = {"type": "thinking", "thinking": "A tool.", "signature": "x"}
+    if "messages" in body:
+        use = {"type": "tool_use", "id": "call-1", "name": "get_time", "input": city}
+        result = {"type": "tool_result", "tool_use_id": "call-1", "content": "It is 371 minutes past noon."}
+        last = body["messages"][-1]["content"]
+        if isinstance(last, str):
+            return 200, {"type": "message", "content": [thought, use]}
+        assert (body["messages"][1]["content"], last) == ([thought, use], [result])
+        return 200, {"type": "message", "content": [{"type": "text", "text": "It is 371 minutes past noon."}]}
+    call = {"type": "function_call", "call_id": "call-1", "name": "get_time", "arguments": json.dumps(city)}
+    result = {"type": "function_call_output", "call_id": "call-1", "output": "It is 371 minutes past noon."}
+    if len(body["input"]) == 1:
+        return 200, {"output": [call]}
+    assert body["input"][1:] == [call, result]
+    return 200, {"output": [{"type": "message", "content": [{"type": "output_text", "text": "371"}]}]}
+
+
+ARGUMENTS = {"get_time": '{"city": "Paris"}', "save_note": json.dumps({"title": "371", "text": 'He said "yes".'})}
+AGENTS = ["tools", "messages", "responses"]
 EVERYTHING = {
-    "clients": ["tools"],
+    "clients": AGENTS,
     "reasoning": True,
     "structured": True,
     "vision": True,
@@ -85,6 +114,7 @@ def good(service: Service) -> Service:
         return "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name, value in values.items()).encode()
 
     service.answers[CHAT] = reply
+    service.answers["/v1/messages"] = service.answers["/v1/responses"] = turns
     service.answers["/metrics"] = lambda _: (200, metrics())
     service.answers["/v1/models"] = (200, {"data": [{"id": "chat", "max_model_len": 4096}]})
     return service
@@ -100,7 +130,12 @@ def test_a_server_that_keeps_every_promise(good: Service, check: Check) -> None:
     assert evidence["length"] == "4096 tokens"
     assert evidence["queue"] == "0 requests running, 0 waiting, KV cache use 0%"
     assert evidence["reasoning"] == "separated"
+    assert evidence["channel"] == "a streamed answer is content"
     assert evidence["call"] == "calls get_time"
+    assert evidence["strings"] == "the arguments are JSON, and their values are strings"
+    assert evidence["together"] == "two requests at once are answered as each alone"
+    assert evidence["marks"] == "none in the content"
+    assert evidence["messages"] == evidence["responses"] == "a tool call and its result are answered"
     assert evidence["structured"] == '{"number": 371}'
     assert evidence["stream"] == "2 tokens, ends with usage and [DONE]"
     assert evidence["latency"].startswith("first token after 0.")
@@ -110,15 +145,18 @@ def test_a_server_that_keeps_every_promise(good: Service, check: Check) -> None:
 
 def test_one_request_after_the_other_and_not_many(good: Service, check: Check) -> None:
     check(good.url, **EVERYTHING)
-    assert good.asked.count(f"POST {CHAT}") == 7
+    assert good.asked.count(f"POST {CHAT}") == 10
+    assert sum(line.startswith("POST") for line in good.asked) == 14
     assert good.asked.index("GET /metrics") < good.asked.index(f"POST {CHAT}"), "the queue is read first"
 
 
 def test_steps_that_a_unit_does_not_promise_are_skipped(good: Service, check: Check) -> None:
     found = check(good.url)
     skipped = {name for name, (state, _) in found.items() if state == "skipped"}
-    assert {"tools", "call", "reasoning", "structured", "vision", "length", "speculation", "queue"} <= skipped
-    assert found["tools"] == ("skipped", "no client sends tools")
+    unpromised = {"tools", "unclosed", "call", "strings", "messages", "responses", "structured", "vision", "length"}
+    assert {*unpromised, "speculation", "queue"} <= skipped
+    assert found["tools"] == found["strings"] == ("skipped", "no client sends tools")
+    assert found["messages"] == ("skipped", "no client uses /v1/messages")
 
 
 def when(test: Callable[[dict[str, Any]], bool], answer: tuple[int, object]) -> Callable[[dict[str, Any]], Any]:
@@ -131,6 +169,12 @@ def plain(body: dict[str, Any]) -> bool:
     return not {"stream", "tools", "response_format"} & set(body) and isinstance(body["messages"][0]["content"], str)
 
 
+def uses(tool: str) -> Callable[[dict[str, Any]], bool]:
+    """Return whether a request has a tool."""
+    return lambda body: "tools" in body and body["tools"][0]["function"]["name"] == tool
+
+
+THOUGHT = "I call it. <tool_call>"
 FAULTS = [
     ("content", plain, choice(None), f"{CHAT}: null answer"),
     ("content", plain, choice(""), f"{CHAT}: empty answer"),
@@ -143,6 +187,16 @@ FAULTS = [
         choice(None, reasoning="371"),
         "the whole answer is in the reasoning, and the content is empty",
     ),
+    (
+        "channel",
+        lambda body: "stream" in body,
+        events(delta("stop", reasoning="371"), USAGE, "[DONE]"),
+        f"{CHAT}: the streamed answer is in the reasoning: '371'",
+    ),
+    ("unclosed", uses("get_time"), choice(None, reasoning=THOUGHT), f"the tool call is in the reasoning: {THOUGHT!r}"),
+    ("strings", uses("save_note"), called('{"title": "371", "text": "He said "yes"."}'), "are not JSON: "),
+    ("strings", uses("save_note"), called({"title": "371", "text": "yes"}), "are not JSON: "),
+    ("tools", uses("get_time"), called({"city": "Paris"}, "get_time"), "are not JSON: "),
     ("tools", lambda body: "tools" in body, (400, {"error": "no"}), "a request with tools is rejected: "),
     (
         "tools",
@@ -190,6 +244,115 @@ def test_what_fails_a_step(good: Service, check: Check, step: str, test: Any, an
     assert found[step][0] == "failed", found
     assert evidence in found[step][1]
     assert found["health"][0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "told"),
+    [
+        ("channel", events(delta("length", reasoning="So"), USAGE, "[DONE]"), "skipped: still reasoning after 128 "),
+        ("unclosed", choice(None, reasoning=THOUGHT, reason="length"), "ok: no call in the reasoning"),
+        ("unclosed", choice("It is noon.", reasoning=THOUGHT), "ok: no call in the reasoning"),
+        ("tools", called('{"ci', "get_time", reason="length"), "ok: a request with tools is accepted"),
+        ("strings", choice("Saved."), "skipped: no tool call"),
+        ("strings", called('{"title": 37', reason="length"), "skipped: no tool call"),
+        (
+            "strings",
+            called('{"title": 371, "text": "yes"}'),
+            "warning: the tool takes strings, and the call has {'title': 371}",
+        ),
+        ("marks", choice("371<|im_end|>"), "warning: <|im_end|> in the content"),
+        ("marks", choice("</think>371 <\uff5cend\u2581of\u2581sentence\uff5c>"), "warning: </think>, <\uff5cend"),
+        ("marks", choice("371 <b>bold</b> and a <tag> | 3 <| 4 |>"), "ok: none in the content"),
+    ],
+)
+def test_what_is_no_proof_of_a_fault(
+    good: Service, check: Check, step: str, answer: tuple[int, object], told: str
+) -> None:
+    """max_tokens cut it, the model decided it, or clients can live with it."""
+    good.answers[CHAT] = when(lambda body: step == "marks" or not plain(body), answer)
+    assert told in ": ".join(check(good.url, **EVERYTHING | {"reasoning": False})[step])
+
+
+class Crossed:
+    """A server that answers two requests at once as `said`. Each of them waits for the other one."""
+
+    def __init__(self, said: str, *, times: int = 3, alone: bool = True) -> None:
+        """Fail so many times with two requests, and then be right when asked alone, or not."""
+        self.said, self.times, self.alone = said, times, alone
+        self.both, self.asked = threading.Barrier(2, timeout=60), 0
+
+    def __call__(self, body: dict[str, Any]) -> tuple[int, object]:
+        """Answer. The first plain request comes alone, and after three pairs each comes alone again."""
+        if not plain(body) or len(body["messages"][0]["content"]) > 100:
+            return reply(body)
+        number = body["messages"][0]["content"][-3:]
+        self.asked += 1
+        if 1 < self.asked <= 1 + 2 * self.times:
+            self.both.wait()
+            return choice(self.said)
+        return choice(number if self.alone or self.asked == 1 else self.said)
+
+
+def test_two_requests_at_once_that_disturb_each_other(good: Service, check: Check) -> None:
+    good.answers[CHAT] = Crossed("forty-two")
+    said = f"{CHAT}: two requests at once, 3 times, and right alone: wrong answer: 'forty-two' instead of 371"
+    assert check(good.url)["together"] == ("failed", said)
+
+
+@pytest.mark.parametrize("other", [Crossed("The number is 371, and 864."), Crossed("forty-two", times=2)])
+def test_other_words_or_a_fault_that_passes_are_no_fault(good: Service, check: Check, other: Crossed) -> None:
+    """Batches change the last bits of numbers, and so the words of an answer, even at temperature 0."""
+    good.answers[CHAT] = other
+    assert check(good.url)["together"][0] == "ok"
+
+
+def test_a_model_that_is_as_wrong_alone_is_not_blamed(good: Service, check: Check) -> None:
+    good.answers[CHAT] = Crossed("forty-two", alone=False)
+    assert check(good.url)["together"] == ("skipped", "wrong alone as well")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "told"),
+    [
+        ("/v1/messages", (404, {"detail": "Not Found"}), "failed: /v1/messages: HTTP 404"),
+        ("/v1/messages", (200, {"content": "noon"}), "failed: /v1/messages: response has no content: 'noon'"),
+        (
+            "/v1/messages",
+            (200, {"content": [{"type": "tool_use", "input": {"city": "Paris"}}]}),
+            "failed: wrong tool",
+        ),
+        (
+            "/v1/messages",
+            (200, {"content": [{"type": "tool_use", "id": "1", "input": "{}"}]}),
+            "failed: wrong tool",
+        ),
+        (
+            "/v1/messages",
+            (200, {"content": [{"type": "text", "text": "Noon."}]}),
+            "skipped: a request with tools is accepted, and the model calls none",
+        ),
+        ("/v1/responses", (200, {"output": []}), "failed: /v1/responses: response has no output: '[]'"),
+        (
+            "/v1/responses",
+            (200, {"output": [{"type": "function_call", "call_id": "1", "arguments": {"city": "Paris"}}]}),
+            "failed: wrong tool call: ",
+        ),
+    ],
+)
+def test_the_paths_of_agents(good: Service, check: Check, path: str, answer: tuple[int, object], told: str) -> None:
+    good.answers[path] = answer
+    assert told in ": ".join(check(good.url, clients=AGENTS)[path.rpartition("/")[2]])
+
+
+@pytest.mark.parametrize(("path", "turns"), json.loads(RECORDED.read_text()).items())
+def test_the_paths_of_agents_as_vllm_answers_them(good: Service, check: Check, path: str, turns: list[Any]) -> None:
+    good.answers[path] = lambda body: (200, turns[len(body.get("messages") or body["input"]) > 1])
+    assert check(good.url, clients=AGENTS)[path.rpartition("/")[2]] == ("ok", "a tool call and its result are answered")
+
+
+def test_the_result_of_a_call_that_is_refused(good: Service, check: Check) -> None:
+    good.answers["/v1/messages"] = lambda body: (500, {}) if len(body["messages"]) > 1 else turns(body)
+    assert check(good.url, clients=AGENTS)["messages"] == ("failed", "/v1/messages: HTTP 500 {}")
 
 
 def test_the_length_must_be_the_promised_one(good: Service, check: Check) -> None:

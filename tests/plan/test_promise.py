@@ -67,6 +67,7 @@ def test_reasoning_and_tools() -> None:
     found = chat("clients: [tools]", "set: {reasoning_parser: qwen3}")
     assert (found.clients, found.reasoning) == (("tools",), True)
     assert (chat().clients, chat().reasoning) == ((), False)
+    assert chat("clients: [messages, responses]").clients == ("messages", "responses")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
     python tests/real/tiny_model.py DIRECTORY [--untrained]
 
-The model has two layers, and learns by heart: the known answer after a short thought, the same after a long prompt, one
-tool call, and one JSON object. It takes minutes on two cores. It generates nothing else of use.
+The model has two layers, and learns by heart: two known answers after a short thought, one of them after a long prompt,
+two tool calls, the answer to the result of one, and one JSON object. It takes minutes on two cores. It generates
+nothing else of use.
 """
 
 from __future__ import annotations
@@ -20,18 +21,23 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sparkiac"))
-from host.probe import answers
+from host.probe import agents, answers
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ENDS = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
 TEMPLATE = (
-    "{%- if tools %}{{- '<|im_start|>system\\ntools: ' + (tools | tojson) + '<|im_end|>\\n' }}{%- endif %}"
-    "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + (m.content if m.content is string "
-    "else (m.content | map(attribute='text') | join(''))) + '<|im_end|>\\n' }}{%- endfor %}"
+    "{%- if tools %}{{- '<|im_start|>system\\ntools: ' }}"
+    "{%- for t in tools %}{{- (t.function or t).name + ' ' }}{%- endfor %}{{- '<|im_end|>\\n' }}{%- endif %}"
+    "{%- for m in messages %}{%- if m.role != 'assistant' %}{{- '<|im_start|>' + m.role + '\\n' + (m.content "
+    "if m.content is string else (m.content | map(attribute='text') | join(''))) + '<|im_end|>\\n' }}"
+    "{%- endif %}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
 THOUGHT = "<think>\nIt is a number.\n</think>\n\n"
-CALL = '<think>\nA tool.\n</think>\n\n<tool_call>\n{"name": "get_time", "arguments": {"city": "Paris"}}\n</tool_call>'
+CALL = {"name": "get_time", "arguments": {"city": "Paris"}}
+NOTE = {"name": "save_note", "arguments": {"title": answers.NUMBER, "text": 'He said "yes".'}}
+RETURNED = [agents.ASKED, {"role": "tool", "content": agents.RESULT}]
+"""The conversation after the tool has run, as the template shows it."""
 LENGTH = 4096
 GOAL = 0.002
 MOST_STEPS = 1500
@@ -56,12 +62,20 @@ def tokenizer_of(directory: Path, texts: list[str]) -> Any:  # noqa: ANN401 - tr
     return fast
 
 
+def call_of(function: dict[str, Any]) -> str:
+    """Return how the model calls a tool."""
+    return f"<think>\nA tool.\n</think>\n\n<tool_call>\n{json.dumps(function)}\n</tool_call>"
+
+
 def lessons() -> list[tuple[dict[str, Any], str]]:
     """Return the requests of the prober and the responses that the model learns."""
     return [
         (answers.QUESTION, f"{THOUGHT}{answers.NUMBER}"),
         (answers.long_question(LENGTH), f"{THOUGHT}{answers.NUMBER}"),
-        (answers.QUESTION_WITH_TOOLS, CALL),
+        (answers.OTHER_QUESTION, f"{THOUGHT}{answers.OTHER_NUMBER}"),
+        (answers.QUESTION_WITH_TOOLS, call_of(CALL)),
+        (answers.QUESTION_WITH_STRINGS, call_of(NOTE)),
+        ({**answers.QUESTION_WITH_TOOLS, "messages": RETURNED}, f"{THOUGHT}{agents.RESULT}"),
         (answers.QUESTION_WITH_SCHEMA, f'{THOUGHT}{{"number": {answers.NUMBER}}}'),
     ]
 

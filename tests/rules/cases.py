@@ -143,6 +143,10 @@ CASES: Final[dict[str, list[Case]]] = {
             deployment(_TOOLS, "set: {tool_call_parser: hermes}"),
             (("API001 5:3 chat refuses requests with tools from its clients: enable_auto_tool_choice not set"),),
         ),
+        Case(
+            deployment("clients: [messages, responses]", "set: {tool_call_parser: hermes}"),
+            (("API001 5:3 chat refuses requests with tools from its clients: enable_auto_tool_choice not set"),),
+        ),
         Case(deployment(_TOOLS, f"image: example.org/x@{ONES}").replace("base/single-spark", "base/sglang")),
         Case(
             deployment("set: {enable_auto_tool_choice: true}"),

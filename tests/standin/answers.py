@@ -21,10 +21,13 @@ ACCEPTANCE = {"Python": 0.75, "JSON": 0.7}
 """Word in the prompt → share of drafted tokens that the stand-in accepts; 0.5 otherwise."""
 GREETING = "Hello from sparkiac's engine stand-in, which is not vLLM."
 REASONING = "The stand-in pretends to think about this."
+QUOTES = '{"title": "371", "text": "He said "yes"."}'
+"""Arguments of save_note whose quotes are not escaped."""
 SAMPLES = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 
 Json = dict[str, Any]
+Spoiled = tuple[list[str], list[str], Json | None]
 
 
 class Speaker(Protocol):
@@ -117,6 +120,23 @@ def with_schema(schema: Json, prompt: str) -> str:
     return json.dumps(found | {name: int(numbers[-1]) for name in integers if numbers})
 
 
+def spoiled(behaviour: str, thought: list[str], pieces: list[str], tool: Json | None) -> Spoiled:
+    """Return reasoning, content and called tool as a broken parser or template gives them to clients."""
+    if tool and behaviour in {"raw-calls", "unclosed"}:
+        call = json.dumps({"name": tool["name"], "arguments": json.loads(tool_arguments(tool))})
+        if behaviour == "raw-calls":
+            return [], tokens(f"<tool_call>{call}</tool_call>"), None
+        return tokens(f"{REASONING} <tool_call>{call}</tool_call>"), [], None
+    found = {
+        "leak": ([], [f"<think>{REASONING}</think> ", *pieces]),
+        "orphan": ([], ["</think>", *pieces]),
+        "spliced": (thought, [*pieces, "<|im_end|>"]),
+        "reasoned": ([*thought, *pieces], []),
+        "reasoned-stream": ([*thought, *pieces], []),
+    }
+    return (*found.get(behaviour, (thought, pieces)), tool)
+
+
 class Answer:
     """One answer, whole or in chunks."""
 
@@ -135,11 +155,9 @@ class Answer:
             pieces = (pieces * (limit // len(pieces) + 1))[:limit]
         thinks = chat and not tool and engine.args.reasoning_parser and _thinking(engine.args, request)
         thought = tokens(REASONING) if thinks and faulty is None else []
-        if engine.behaviour == "leak":
-            thought, pieces = [], tokens(f"<think>{REASONING}</think> {reply(prompt)}")
-        if tool and engine.behaviour == "raw-calls":
-            call = json.dumps({"name": tool["name"], "arguments": json.loads(tool_arguments(tool))})
-            tool, thought, pieces = None, [], tokens(f"<tool_call>{call}</tool_call>")
+        behaviour = "ok" if engine.behaviour == "reasoned-stream" and not self.streamed else engine.behaviour
+        thought, pieces, tool = spoiled(behaviour, thought, pieces, tool)
+        self.tool = tool
         if faulty is None and (schema := schema_of(request)):
             pieces = tokens(with_schema(schema, prompt))
         self.without_text = "" if engine.behaviour == "empty" else None
@@ -149,7 +167,8 @@ class Answer:
         self.call = None
         if tool:
             self.reason = "tool_calls"
-            function = {"name": tool["name"], "arguments": tool_arguments(tool)}
+            told = QUOTES if engine.behaviour == "broken-arguments" and tool["name"] == "save_note" else None
+            function = {"name": tool["name"], "arguments": told or tool_arguments(tool)}
             self.call = {"id": f"chatcmpl-tool-{uuid.uuid4().hex}", "type": "function", "function": function}
             self.pieces = []
         self.prompt_tokens = len(tokens(prompt))

@@ -9,11 +9,13 @@ import os
 import re
 import socketserver
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import agents
 import answers
 import arguments
 import ray_workers
@@ -27,8 +29,9 @@ Json = dict[str, Any]
 
 WHAT = "sparkiac's engine stand-in, not vLLM"
 BEHAVIOURS = (
-    *("ok", "base", "crash", "hang", "kv-full", "leak", "odd", "raw-calls", "refuse-tools", "slow", "stall"),
-    "unhealthy",
+    *("ok", "base", "broken-arguments", "chat-only", "crash", "crossed", "hang", "kv-full", "leak", "lost-results"),
+    *("odd", "orphan", "raw-calls", "reasoned", "reasoned-stream", "refuse-tools", "slow", "spliced", "stall"),
+    *("unclosed", "unhealthy"),
     *answers.FAULTY,
 )
 NO_TEMPLATE = (
@@ -58,6 +61,8 @@ class Engine:
         """Time to the first token."""
         self.token_seconds = float(os.environ.get("STANDIN_TOKEN_SECONDS", "0"))
         """Time of each further token."""
+        self.joined = threading.Condition()
+        self.arrived = 0
         self.ranks: dict[str, list[str]] = {}
         """The command line of each rank of the group."""
         self.seconds = float(os.environ.get("STANDIN_SLOW_SECONDS", "3"))
@@ -73,6 +78,14 @@ class Engine:
         self.behaviour = name
         self.metrics.full = name == "kv-full"
         self.seconds = float(seconds) if seconds is not None else self.seconds
+
+    def is_crossed(self) -> bool:
+        """Return whether another request runs with this one, which waits for it."""
+        with self.joined:
+            self.arrived += 1
+            mine, others = self.arrived, self.metrics.running > 1
+            self.joined.notify_all()
+            return others or self.joined.wait_for(lambda: self.arrived > mine, self.seconds)
 
     def description(self) -> Json:
         """Return what a test wants to know of the process; secrets appear by name only."""
@@ -132,6 +145,7 @@ class Handler(BaseHTTPRequestHandler):
             "/standin": self._change,
             "/v1/chat/completions": lambda: self._generate(chat=True),
             "/v1/completions": lambda: self._generate(chat=False),
+            **({} if self.engine.behaviour == "chat-only" else dict.fromkeys(agents.PATHS, self._agent)),
         })  # fmt: skip
 
     def _route(self, routes: dict[str, Callable[[], None]]) -> None:
@@ -179,9 +193,16 @@ class Handler(BaseHTTPRequestHandler):
 
     # -- generation ---------------------------------------------------------------------------
 
-    def _generate(self, *, chat: bool) -> None:
+    def _agent(self) -> None:
+        """Answer a request of an agent as the chat answers it."""
+        read, write = agents.PATHS[self.path]
+        self._generate(chat=True, read=read, write=write)
+
+    def _generate(
+        self, *, chat: bool, read: Callable[[Json], Json] = dict, write: Callable[[Json], Json] = dict
+    ) -> None:
         try:
-            request = json.loads(self.body)
+            request = read(json.loads(self.body))
             self._refuse_malformed(request, chat=chat)
             model = request.get("model")
             if model and model not in self.engine.names:
@@ -196,7 +217,9 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.ExitStack() as running:
             self.engine.metrics.change_running(1)
             running.callback(self.engine.metrics.change_running, -1)
-            self._answer(answer, running)
+            if self.engine.behaviour == "crossed" and self.engine.is_crossed():
+                answer.pieces = answers.tokens(answers.FAULTY["wrong"])
+            self._answer(answer, running, write)
 
     def _refuse_malformed(self, request: Json, *, chat: bool) -> None:
         needed = "messages" if chat else "prompt"
@@ -205,6 +228,9 @@ class Handler(BaseHTTPRequestHandler):
             raise answers.BadRequestError(refusal)
         if chat and self.engine.behaviour == "base":
             raise answers.BadRequestError(NO_TEMPLATE)
+        if self.engine.behaviour == "lost-results" and request.get("messages", [{}])[-1].get("role") == "tool":
+            refusal = "'NoneType' object has no attribute 'get'"
+            raise answers.BadRequestError(refusal)
         if (request.get("stream_options") or {}) and not request.get("stream"):
             refusal = "Stream options can only be defined when `stream=True`."
             raise answers.BadRequestError(refusal)
@@ -217,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
             request, parser=parser, automatic=bool(args.enable_auto_tool_choice and not refusing)
         )
 
-    def _answer(self, answer: answers.Answer, running: contextlib.ExitStack) -> None:
+    def _answer(self, answer: answers.Answer, running: contextlib.ExitStack, write: Callable[[Json], Json]) -> None:
         """Answer the request and count it, before its last bytes: whoever has them sees it in /metrics."""
         began = time.monotonic()
         if self.engine.behaviour in {"stall", "kv-full"}:
@@ -240,7 +266,7 @@ class Handler(BaseHTTPRequestHandler):
             self._stream(answer.chunks(), finish)
         else:
             finish()
-            self._json(answer.whole())
+            self._json(write(answer.whole()))
 
     def _stream(self, chunks: Iterator[Json], finish: Callable[[], None]) -> None:
         self.send_response(200)

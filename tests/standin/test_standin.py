@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -480,3 +481,85 @@ def test_a_rank_alone_does_not_listen() -> None:
         while not listening(int(port)):
             assert alone.process.poll() is None
         assert not listening(alone.port)
+
+
+# -- agents -------------------------------------------------------------------------------------
+
+RECORDED = json.loads((HERE.parent / "host/data/agents_vllm_0.23.0.json").read_text())
+AGENT = {"role": "user", "content": "What time is it? Use the tool."}
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+MESSAGES = {"model": "org/model", "max_tokens": 64, "tools": [{"name": "time", "input_schema": SCHEMA}]}
+RESPONSES = {
+    "model": "org/model",
+    "store": False,
+    "tools": [{"type": "function", "name": "time", "parameters": SCHEMA}],
+}
+
+
+def keys_of(parts: list[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return type → keys of the parts of a response."""
+    return {part["type"]: {key for key, value in part.items() if value is not None} for part in parts}
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "body"),
+    [
+        ("/v1/messages", "content", {**MESSAGES, "messages": [AGENT]}),
+        ("/v1/responses", "output", {**RESPONSES, "input": [AGENT]}),
+    ],
+)
+def test_agents_get_the_parts_that_vllm_gives(path: str, key: str, body: dict[str, Any]) -> None:
+    recorded = keys_of([part for answer in RECORDED[path] for part in answer[key]])
+    with engine(*WITH_TOOLS, "--reasoning-parser", "qwen3") as running:
+        called = json.loads(running.call(path, body)[1])[key]
+        said = json.loads(running.call(path, {**body, "tools": []})[1])[key]
+    assert keys_of([*called, *said]) == recorded
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/messages", {"model": "org/model", "messages": [AGENT]}),
+        ("/v1/messages", {**MESSAGES, "messages": [AGENT], "tools": [{"name": "time"}]}),
+        ("/v1/messages", {**MESSAGES, "messages": [{"role": "user", "content": [{"type": "nonsense"}]}]}),
+        ("/v1/messages", {**MESSAGES, "messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
+        ("/v1/messages", {**MESSAGES, "messages": [AGENT], "stream": True}),
+        ("/v1/responses", {**RESPONSES, "input": [AGENT, {"type": "nonsense"}]}),
+        ("/v1/responses", {**RESPONSES, "input": [AGENT, {"type": "function_call_output", "call_id": "z"}]}),
+    ],
+)
+def test_requests_of_agents_are_checked(path: str, body: dict[str, Any]) -> None:
+    with engine(*WITH_TOOLS) as running:
+        assert running.call(path, body)[0] == 400
+
+
+def test_agents_without_their_paths() -> None:
+    with engine(env={"STANDIN_BEHAVIOUR": "chat-only"}) as running:
+        assert [running.call(path, {})[0] for path in RECORDED] == [404, 404]
+
+
+def test_two_requests_at_once_disturb_each_other_and_one_alone_is_right() -> None:
+    asked = question("Repeat this number and say nothing else: 371")
+    with engine(env={"STANDIN_BEHAVIOUR": "crossed"}) as running:
+        running.behave("crossed", seconds=0)
+        assert '"content": "371"' in running.call("/v1/chat/completions", asked)[1]
+        running.behave("crossed", seconds=SOON_S)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            both = list(pool.map(lambda _: running.call("/v1/chat/completions", asked, timeout=SOON_S), range(2)))
+    assert all("forty-two" in text for _, text in both)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "content", "reasoning"),
+    [
+        ("orphan", "</think>371", None),
+        ("spliced", "371<|im_end|>", "The stand-in pretends to think about this."),
+        ("reasoned", None, "The stand-in pretends to think about this.371"),
+        ("reasoned-stream", "371", "The stand-in pretends to think about this."),
+    ],
+)
+def test_what_a_broken_parser_makes_of_an_answer(behaviour: str, content: str | None, reasoning: str | None) -> None:
+    asked = question("Repeat this number and say nothing else: 371")
+    with engine("--reasoning-parser", "qwen3", env={"STANDIN_BEHAVIOUR": behaviour}) as running:
+        message = json.loads(running.call("/v1/chat/completions", asked)[1])["choices"][0]["message"]
+    assert (message["content"], message["reasoning"]) == (content, reasoning)

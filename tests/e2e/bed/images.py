@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STAND_IN = Path(__file__).parents[2] / "standin"
 STAND_IN_FILES = {
-    "answers.py": 0o644, "arguments.py": 0o644, "group.py": 0o644, "interface.json": 0o644,
+    "agents.py": 0o644, "answers.py": 0o644, "arguments.py": 0o644, "group.py": 0o644, "interface.json": 0o644,
     "metrics.py": 0o644, "ray_workers.py": 0o644, "server.py": 0o644, "vllm": 0o755,
 }  # fmt: skip
 VERSION = "0.19.0"
