@@ -4,8 +4,7 @@ SGLang checks the compute capability at start and exits if it does not match: GB
 `trtllm_mha` required 10 until 0.5.9; from 0.5.10 to 0.5.18 only its prefill did, and since 0.5.19 its prefill refuses
 an FP8 KV cache on 12.1. `trtllm_mla` required 10 until 0.5.4.post1, and `cutedsl_mla` requires it in all releases from
 0.5.13 to 0.5.23. This is an error if an upstream tag names one of these releases, and a warning if every release that
-the image may contain refuses the backend. `moe_runner_backend: flashinfer_trtllm` is not reported, because SGLang does
-not check the GPU for it.
+the image may contain refuses the backend.
 
 Bad, on one Spark:
 

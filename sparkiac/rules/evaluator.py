@@ -131,6 +131,10 @@ def _search(value: Any, operand: str, _values: Values) -> bool:  # noqa: ANN401 
     return value is not None and re.search(operand, str(value), re.IGNORECASE) is not None
 
 
+def _without(value: Any, operand: str, values: Values) -> bool:  # noqa: ANN401  plain data
+    return isinstance(value, list | tuple) and values[operand] is not None and values[operand] not in value
+
+
 def _compare(test: Callable[[float, float], bool]) -> Callable[[Any, Any, Values], bool]:
     """Return an operator on numbers, which is false where one of them is not set."""
 
@@ -144,6 +148,7 @@ def _compare(test: Callable[[float, float], bool]) -> Callable[[Any, Any, Values
 _OPERATORS: Final[dict[str, Callable[[Any, Any, Values], bool]]] = {
     "not": _not,
     "search": _search,
+    "without": _without,
     "over": _compare(lambda value, operand: value > operand),
     "under": _compare(lambda value, operand: value < operand),
     "indivisible_by": _compare(lambda value, operand: operand > 0 and value % operand != 0),

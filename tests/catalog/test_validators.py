@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.catalog.evidence import sheets
+from sparkiac.catalog.evidence import code_pages, sheets
 from tests.conftest import ROOT
+from tests.rules.pages import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +33,9 @@ every_fact = pytest.mark.parametrize("fact", FACTS)
 
 def found() -> dict[tuple[str, str], str]:
     """Return the ranges that were found: last release and place → first release."""
-    lines = (TOOLS / "validators.found").read_text().splitlines()
-    listed = [line.split() for line in lines if not line.startswith("#")]
-    return {(last, place): first for _, first, last, place in listed}
+    lines = [(TOOLS / name).read_text().splitlines()[1:] for name in ("refusals.found", "validators.found")]
+    listed = [*(line.split()[2:5] for line in lines[0]), *(line.split()[1:] for line in lines[1])]
+    return {(last, place): first for first, last, place in listed}
 
 
 def cited(fact: Fact) -> Iterator[tuple[str, str]]:
@@ -78,16 +79,21 @@ def test_vllm_itself_refuses_what_a_fact_says_in_its_releases_alone(line: str) -
     assert verdict == ("refused" if inside else "taken")
 
 
+def program(monkeypatch: pytest.MonkeyPatch, name: str) -> ModuleType:
+    """Import a program of tools/vllm_validators."""
+    monkeypatch.syspath_prepend(TOOLS)
+    monkeypatch.syspath_prepend(ROOT / "tools" / "vllm_interface")
+    return importlib.import_module(name)
+
+
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load validators.py."""
-    monkeypatch.syspath_prepend(ROOT / "tools" / "vllm_interface")
-    spec = importlib.util.spec_from_file_location("validators", TOOLS / "validators.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(monkeypatch, "validators")
+
+
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return program(monkeypatch, "refusals")
 
 
 @pytest.mark.parametrize(
@@ -115,3 +121,70 @@ def test_releases_without_a_place_break_its_range(tool: ModuleType) -> None:
 def test_the_list_names_each_validator_that_was_found(tool: ModuleType) -> None:
     listed = {place.name for place in tool.places()}
     assert {line.split()[0] for line in (TOOLS / "validators.found").read_text().splitlines()[1:]} == listed
+
+
+def hashes(refusals: ModuleType, source: str) -> list[str]:
+    return [each.hash for each in refusals.refusals("vllm/config/x.py", source)]
+
+
+REFUSING: Final = """
+class Config:
+    def check(self):
+        if self.a:
+            raise ValueError("one")
+        elif self.b == "c":
+            raise NotImplementedError
+        else:
+            assert self.d, "two"
+        try:
+            pass
+        except KeyError as e:
+            raise ValueError("three") from e
+        _raise_unsupported_error(feature_name="four")
+"""
+
+
+def test_each_raise_and_assertion_is_a_refusal(refusals: ModuleType) -> None:
+    found = list(refusals.refusals("vllm/config/x.py", REFUSING))
+    assert [each.says for each in found] == ["one", "NotImplementedError", "self.d", "three", "four"]
+    assert [each.place for each in found] == [f"vllm/config/x.py#L{line}" for line in (5, 7, 9, 13, 14)]
+    assert {each.function for each in found} == {"Config.check"}
+    assert len(set(hashes(refusals, REFUSING))) == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        (REFUSING.replace("self.a", "(self . a)").replace('"c"', "'c'"), True),
+        (REFUSING.replace('"one"', '"other words"'), True),
+        ("\n\n" + REFUSING, True),
+        (REFUSING.replace("self.a", "self.a and self.z"), False),
+        (REFUSING.replace("def check", "def checked"), False),
+    ],
+)
+def test_a_refusal_is_told_by_its_function_and_its_conditions(
+    refusals: ModuleType, changed: str, *, same: bool
+) -> None:
+    assert (hashes(refusals, changed)[0] == hashes(refusals, REFUSING)[0]) is same
+
+
+def test_each_refusal_is_found_or_has_a_reason(refusals: ModuleType) -> None:
+    pages = {page.name.partition("_")[0].upper() for page in code_pages()}
+    facts = {f"{sheet.code}-{number + 1}" for sheet in sheets() for number in range(len(sheet.facts))}
+    decisions = {*CODES, *pages, *facts, *refusals.reasons()}
+    assert [row for row in refusals.known() if row.decision not in decisions] == []
+
+
+def test_a_refusal_is_found_by_a_fact_about_its_releases(refusals: ModuleType) -> None:
+    rules = {sheet.code: sheet.facts for sheet in sheets() if sheet.code.startswith("VAL")}
+    for row in refusals.known():
+        code, _, number = row.decision.partition("-")
+        if code in rules:
+            fact = rules[code][int(number) - 1]
+            assert fact.releases.include(row.first) or fact.releases.include(row.last), row
+
+
+def test_the_page_has_the_table_of_refusals(refusals: ModuleType) -> None:
+    page = refusals.PAGE.read_text("utf-8")
+    assert refusals.written(page, refusals.known()) == page
+    assert "| 0.33.0 | " in page
