@@ -112,7 +112,7 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
 def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Finding]:
     for hit in hits:
         loc, origin = _place(hit, resolved)
-        severity = hit.severity or rule.severity
+        severity = min(hit.severity or rule.severity, rule.severity)
         sources, fix = "; ".join(hit.sources or rule.sources), _offered(hit, resolved)
         yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
 

@@ -45,7 +45,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
+RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
 _ELSEWHERE: Final = {
     "mem_fraction_static": "gpu_memory_utilization",
     "context_length": "max_model_len",

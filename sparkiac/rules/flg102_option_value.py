@@ -37,13 +37,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sparkiac.report import Edit, Severity
+from sparkiac.report import Edit
 from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
+RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
 
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:

@@ -46,7 +46,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
+RULE: Final = rule(__name__, "fails", "source", *release.SOURCES)
 
 _OF_CHECKPOINTS: Final = dict.fromkeys(
     ("nvfp4", "fp4", "w4a16", "w4a4", "w8a8", "int4", "int8"),
