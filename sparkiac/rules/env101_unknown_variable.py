@@ -48,12 +48,12 @@ deployments:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
-from sparkiac.report.hints import nearest
+from sparkiac.report.hints import closest
 from sparkiac.rules import release
 from sparkiac.rules.release import Release
 from sparkiac.rules.rule import Hit, hit, rule
@@ -86,7 +86,7 @@ def _hits(host: HostPlan, container: Container, name: str) -> Iterator[Hit]:
     if found is None:
         if not release.anywhere(knows):
             message = f"{name} of {container.name} is not a variable of any known vLLM release"
-            hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
+            hint = _slip(name, release.variables())
             yield hit(host, container, ("env", name), message, hint, Severity.WARNING)._replace(at_key=True)
     elif not found.has(knows):
         how = "logs a warning" if _EXITS in found.interface.spellings else "logs nothing"
@@ -103,7 +103,11 @@ def _hint(name: str, found: Release) -> str:
         return f"replace it with `set: {{{option}: …}}`"
     if release.anywhere(release.with_variable(name)):
         return "remove it, or use an image with such a release"
-    return nearest(name, found.interface.variables)
+    return _slip(name, found.interface.variables)
+
+
+def _slip(name: str, known: Iterable[str]) -> str:
+    return closest(name, known) or "remove it, or name a variable of a fork or a patch under `extra_flags:`"
 
 
 def _weight(container: Container, found: Release) -> Severity | None:

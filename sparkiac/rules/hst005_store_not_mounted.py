@@ -45,8 +45,7 @@ RULE: Final = rule(
     "fails",
     "source",
     "huggingface_hub: offline mode",
-    "Spark guide L46-62; vLLM blog L36-37, L66",
-    "dual-Spark post L42, L84",
+    "Spark guide L46-62; vLLM blog L66; dual-Spark post L42",
 )
 _DEFAULT: Final = "/root/.cache/huggingface"
 
