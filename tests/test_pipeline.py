@@ -92,7 +92,7 @@ def test_artifacts_are_sorted_by_path_and_paths_are_unique() -> None:
 
 
 def test_faults_of_the_lock_do_not_hide_errors_of_rules() -> None:
-    text = deployment("set: {gpu_memory_utilization: 0.99}")
+    text = deployment("set: {tensor_parallel_size: 8}")
     files = (
         pipeline.InputFile("lab.yaml", text.encode()),
         pipeline.InputFile("lab.lock.yaml", b"version: 2\nimages: {}\n"),
@@ -101,5 +101,5 @@ def test_faults_of_the_lock_do_not_hide_errors_of_rules() -> None:
     assert outcome.plan is None
     assert [(each.code, each.loc and each.loc.file) for each in outcome.report.findings] == [
         ("INV002", "lab.lock.yaml"),
-        ("MEM001", "lab.yaml"),
+        ("FLG010", "lab.yaml"),
     ]

@@ -9,10 +9,10 @@ folder, which `tools/docs/facts.py` writes from the files, because JSON is read 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from sparkiac.catalog import interfaces
 from sparkiac.report import Severity
@@ -22,26 +22,43 @@ _FACTS: Final = "facts"
 _FINDINGS: Final = "findings"
 FOLDERS: Final = (_FACTS, _FINDINGS)
 _FENCE: Final = "---\n"
+_OF_IMAGES: Final = frozenset({"image", "repository", "lacks"})
+"""Names in a condition that are about the image."""
+_NESTED: Final = frozenset({"any", "none"})
+"""Names in a condition that have lists of conditions."""
 
-PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
-"""Evidence that proves a fact: an engine's parser or source code, a file format, or arithmetic."""
-TESTIMONY: Final = frozenset({"ab", "measured", "maker", "maintainer"})
+Kind = Literal[
+    "parser", "source", "format", "arithmetic", "contract", "ab", "measured", "maker", "maintainer", "forum", "advice"
+]
+Verdict = Literal["fails", "wrong", "ignored", "deprecated", "exposed", "unknown", "slow", "advice"]
+PROOF: Final[frozenset[Kind]] = frozenset({"parser", "source", "format", "arithmetic", "contract"})
+"""Evidence that proves a fact: an engine's parser or source code, a file format, arithmetic, or a promise of sparkiac
+itself: every image, model and file is pinned, no secret is shown, and no command is guessed."""
+TESTIMONY: Final[frozenset[Kind]] = frozenset({"ab", "measured", "maker", "maintainer"})
 """Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer.
 
 `ab` is a comparison: one machine with and without one change. If two parties measured it, it proves a fact.
 """
-HEARSAY: Final = frozenset({"forum", "advice"})
+HEARSAY: Final[frozenset[Kind]] = frozenset({"forum", "advice"})
 """Evidence that supports a finding of severity `info` at most."""
-BREAKS: Final = frozenset({"fails", "wrong"})
+BREAKS: Final[frozenset[Verdict]] = frozenset({"fails", "wrong"})
 """Verdicts of servers that do not start, end, refuse requests, or give wrong answers."""
-VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
+WORKS: Final[frozenset[Verdict]] = frozenset({"ignored", "deprecated", "exposed", "unknown"})
+"""Verdicts of servers that run: a setting has no effect or has none in a later release, somebody can use what is not
+meant for them, or what runs cannot be told."""
+
+
+def graded(verdict: Verdict, *, proven: bool, named: bool) -> Severity:
+    """Return the severity that a verdict and its evidence support: proven, or reported by a named source."""
+    if verdict in BREAKS:
+        return Severity.ERROR if proven else Severity.WARNING if named else Severity.INFO
+    return Severity.WARNING if verdict in WORKS and proven else Severity.INFO
 
 
 class Evidence(NamedTuple):
     """A source that supports or contradicts a fact."""
 
-    kind: str
-    """One of PROOF, TESTIMONY or HEARSAY."""
+    kind: Kind
     source: str
     """A link, or a document of docs/sources.md with its lines."""
     date: str
@@ -84,8 +101,7 @@ class Fact(NamedTuple):
     """Setting that the finding points at: set.moe_backend, env.NAME, speculative, image …"""
     message: str
     hint: str
-    verdict: str
-    """One of VERDICTS."""
+    verdict: Verdict
     evidence: tuple[Evidence, ...]
     against: tuple[Evidence, ...] = ()
     """Evidence that contradicts the fact within its scope."""
@@ -107,13 +123,19 @@ class Fact(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """Return the severity that verdict and evidence support."""
-        if self.verdict not in BREAKS or self.against:
-            ignored = self.verdict == "ignored" and self.proven and not self.against
-            return Severity.WARNING if ignored else Severity.INFO
-        if self.proven:
-            return Severity.ERROR
-        return Severity.WARNING if any(each.kind in TESTIMONY for each in self.evidence) else Severity.INFO
+        """Return the severity that verdict and evidence support; info if something contradicts them.
+
+        A measurement supports one only for the releases or images that it names.
+        """
+        if self.against or not (self.proven or self._bounded):
+            return Severity.INFO
+        return graded(self.verdict, proven=self.proven, named=any(each.kind in TESTIMONY for each in self.evidence))
+
+    @property
+    def _bounded(self) -> bool:
+        """Return whether it names an image, or releases with an end."""
+        ended = self.releases is not None and self.releases.before is not None
+        return ended or bool(_OF_IMAGES & set(_names(self.when)))
 
 
 class FactSheet(NamedTuple):
@@ -184,6 +206,14 @@ def split(text: str) -> tuple[str, str]:
     """Split the text of a file into its front matter and its page."""
     _, matter, page = text.split(_FENCE, 2)
     return matter, page.strip()
+
+
+def _names(when: Mapping[str, Any]) -> Iterator[str]:
+    """Return the names in a condition, and in those inside it."""
+    for name, wanted in when.items():
+        yield name
+        if name in _NESTED:
+            yield from (inner for each in wanted for inner in _names(each))
 
 
 def _index(folder: str) -> dict[str, dict[str, Any]]:

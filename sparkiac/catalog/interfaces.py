@@ -85,6 +85,8 @@ class Interface(NamedTuple):
     objects: Mapping[str, Mapping[str, KeySpec]]
     """Class → key → type and choices."""
     variables: Mapping[str, VariableSpec]
+    ranges: Mapping[str, Mapping[str, float]]
+    """`Class.field` → limits of the number by pydantic's names: ge, gt, le, lt."""
     previous_architectures: Mapping[str, str]
     """Architecture → last release that supported it."""
     undeclared_variables: frozenset[str]
@@ -244,6 +246,7 @@ def _parsed(raw: dict[str, Any]) -> Interface:
         variables=MappingProxyType(
             {name: VariableSpec(**_record(record)) for name, record in raw["variables"].items()}
         ),
+        ranges=MappingProxyType(raw.get("ranges", {})),
         previous_architectures=MappingProxyType(raw["previous_architectures"]),
         **{name: frozenset(names) for name, names in raw.items() if isinstance(names, list)},
     )

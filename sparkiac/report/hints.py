@@ -8,8 +8,8 @@ from typing import Final
 _LISTED: Final = 16
 _MEANINGFUL: Final = 3
 """Shortest part of a name, in letters, that the search for similar names uses."""
-_LIKE: Final = 0.5
-"""Lowest similarity of two names, from 0 to 1, of which one is a hint for the other."""
+_SLIPS: Final = 2
+"""Most letters in which a name and a slip of it differ."""
 _NUMBERED: Final = "0123456789.-_"
 """Characters that may follow the name of a family: gemma4 belongs to gemma."""
 
@@ -30,9 +30,9 @@ def placeholders(count: int) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Suggest the closest known name, or list names that contain the word, or all names if there are few.
+    """Suggest the known name that was meant, or list names that contain the word, or all names if there are few.
 
-    Of many names that are all unlike the word, none is named; of a large family such as LCK001 to LCK033, the nearest.
+    Of a large family such as LCK001 to LCK033, none is named.
     """
     words = sorted(known)
     parts = word.lower().split("/")
@@ -41,8 +41,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     found = closest(word, words) or _listed("similar names: ", similar)
     if found or len(words) <= _LISTED:
         return found or _listed("known: ", words)
-    likeliest = _closest(word, words, least=_LIKE)
-    return f"the nearest name is {likeliest!r}" if likeliest else f"none of the {len(words)} known names is similar"
+    return f"none of the {len(words)} known names is similar"
 
 
 def _containing(parts: Iterable[str], words: Iterable[str]) -> list[str]:
@@ -55,17 +54,30 @@ def _listed(label: str, words: list[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the closest known word, ignoring case; empty if none is close."""
-    by_lower = {each.lower(): each for each in known}
-    close = _closest(word.lower(), by_lower, least=0.6)
-    return f"did you mean {by_lower[close]!r}?" if close is not None else ""
+    """Return a hint with the known word that was meant, ignoring case; empty if none is that close."""
+    meant = slip_of(word, known)
+    return "" if meant is None else f"did you mean {meant!r}?"
 
 
-def _closest(word: str, known: Iterable[str], *, least: float) -> str | None:
-    """Return the most similar known word, or None if none has this similarity, from 0 to 1."""
-    from difflib import get_close_matches  # noqa: PLC0415  only a mistake needs it
+def slip_of(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word from which a word differs by a slip: in one letter, or in two of six or more."""
+    most = min(_SLIPS, len(word) // _MEANINGFUL)
+    edits = {each: _edits(word.lower(), each.lower()) for each in known if abs(len(each) - len(word)) <= most}
+    meant = min(edits, key=lambda each: (edits[each], each), default=None)
+    return meant if meant is not None and edits[meant] <= most else None
 
-    return next(iter(get_close_matches(word, known, n=1, cutoff=least)), None)
+
+def _edits(first: str, second: str) -> int:
+    """Return how many letters to insert, remove, replace, or swap with the next one."""
+    rows: list[list[int]] = [[*range(len(second) + 1)]]
+    for i, one in enumerate(first):
+        row = [i + 1]
+        for j, other in enumerate(second):
+            least = min(row[j] + 1, rows[i][j + 1] + 1, rows[i][j] + (one != other))
+            swapped = i and j and (first[i - 1], one) == (other, second[j - 1])
+            row.append(min(least, rows[i - 1][j - 1] + 1) if swapped else least)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def ranges(found: Iterable[str], known: Sequence[str]) -> str:

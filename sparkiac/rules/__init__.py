@@ -120,7 +120,7 @@ def _is_open(hit: Hit, resolved: Resolved) -> bool:
 def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Finding]:
     for hit in hits:
         loc, origin = _place(hit, resolved)
-        severity = hit.severity or rule.severity
+        severity = min(hit.severity or rule.severity, rule.severity)
         sources, fix = "; ".join(hit.sources or rule.sources), _offered(hit, resolved)
         about = _subject(hit), str((hit.leaf or hit.path)[-1])
         yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix, *about)

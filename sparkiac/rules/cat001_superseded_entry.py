@@ -29,10 +29,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "dual-Spark post L101, L118", "Spark guide L156, L680, L785")
+RULE: Final = rule(__name__, "wrong", "maker", "dual-Spark post L101, L118", "Spark guide L156, L680, L785")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -121,13 +121,12 @@ def share(host: HostPlan, container: Container) -> Share | None:
     """Return the share of the memory that an engine uses: the value set, or vLLM's default; None if unknown."""
     option = engines.named(container.server.engine).memory_share
     value = container.server.options.get(option or "")
-    if option is None:
+    if option is None or container.server.options.get("kv_cache_memory_bytes") is not None:
         return None
     if value is not None:
         return Share(option, float(value))
     options = host.proofs[container.name].options
-    unnamed = is_placeholder(container.image.reference)
-    if unnamed or isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
+    if is_placeholder(container.image.reference) or isinstance(options, Unknown):
         return None
     known = container.image.vllm
     release = f"of vLLM {known}" if known else "from vLLM 0.20.0 on (the release in the image is unknown)"

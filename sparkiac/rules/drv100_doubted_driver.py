@@ -40,10 +40,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.INFO, "SM121 reference L20-23, L69", "dual-Spark post L3")
+RULE: Final = rule(__name__, "advice", "measured", "SM121 reference L20-23, L69", "dual-Spark post L3")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -37,12 +37,12 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "contract",
     "github.com/AEON-7/vllm-dflash: start script",
     "github.com/NVIDIA/TensorRT-LLM issue 9950",
     "sglang 0.5.23: server_args, http_server",

@@ -50,11 +50,10 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only", waivable=False
+    __name__, "fails", "contract", "dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only", waivable=False
 )
 
 

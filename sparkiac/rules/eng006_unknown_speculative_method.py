@@ -37,14 +37,14 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "parser",
     "SGLang's released wheels: server_args.py, speculative/spec_info.py",
     "llama.cpp's sources: common/arg.cpp, common/speculative.cpp",
     "github.com/NVIDIA/TensorRT-LLM: llm_args.py",

@@ -35,12 +35,12 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "source",
     "docs.sglang.io: Server arguments",
     "github.com/NVIDIA/TensorRT-LLM: commands/serve.py",
     "github.com/AEON-7/vllm-dflash: README.md",

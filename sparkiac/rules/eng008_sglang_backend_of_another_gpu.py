@@ -37,14 +37,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "source",
     "SGLang 0.4.7 to 0.5.23: create_flashattention_v3_backend, in model_runner.py, later attention_registry.py",
     "SGLang 0.5.1 to 0.5.23: server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py",
 )

@@ -48,14 +48,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
 from sparkiac.rules.deployments import count
 from sparkiac.rules.rule import Hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
+    __name__, "fails", "source", "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
 )
 _READ: Final = ("llama", "qwen3")
 """Model types whose code was read."""

@@ -40,10 +40,10 @@ from itertools import pairwise
 from typing import Final
 
 from sparkiac.plan import Container, Plan
-from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.report import REMOVE, Edit
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L98-100, L647")
+RULE: Final = rule(__name__, "fails", "parser", "vLLM: docker/Dockerfile, ENTRYPOINT", "Spark guide L98-100, L647")
 _SERVE: Final = ("vllm", "serve")
 
 

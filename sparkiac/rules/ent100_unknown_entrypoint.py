@@ -35,13 +35,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.report.hints import LOCK_IT, build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "contract",
     "Spark guide L98-100: the two image families handle their command differently",
     waivable=False,
 )

@@ -18,6 +18,20 @@ deployments:
     env: {VLLM_ATTENTION_BACKEND: TRITON_ATTN}
 ```
 
+Bad, on one Spark:
+
+```yaml
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    hosts: spark-01
+    port: 8000
+    set: {fail_on_environ_validation: true}
+    env: {VLLM_ATTENTION_BACKEND: TRITON_ATTN}
+```
+
 Good, on one Spark:
 
 ```yaml
@@ -34,17 +48,17 @@ deployments:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
-from sparkiac.report.hints import nearest
+from sparkiac.report.hints import closest
 from sparkiac.rules import release
 from sparkiac.rules.release import Release
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, *release.SOURCES)
+RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
 
 _OF_ANOTHER_RULE: Final = "VLLM_USE_V1"
 """The variable of FLG019."""
@@ -72,8 +86,8 @@ def _hits(host: HostPlan, container: Container, name: str) -> Iterator[Hit]:
     if found is None:
         if not release.anywhere(knows):
             message = f"{name} of {container.name} is not a variable of any known vLLM release"
-            hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
-            yield hit(host, container, ("env", name), message, hint)._replace(at_key=True)
+            hint = _slip(name, release.variables())
+            yield hit(host, container, ("env", name), message, hint, Severity.WARNING)._replace(at_key=True)
     elif not found.has(knows):
         how = "logs a warning" if _EXITS in found.interface.spellings else "logs nothing"
         has = release.releases_with(knows)
@@ -89,13 +103,17 @@ def _hint(name: str, found: Release) -> str:
         return f"replace it with `set: {{{option}: …}}`"
     if release.anywhere(release.with_variable(name)):
         return "remove it, or use an image with such a release"
-    return nearest(name, found.interface.variables)
+    return _slip(name, found.interface.variables)
+
+
+def _slip(name: str, known: Iterable[str]) -> str:
+    return closest(name, known) or "remove it, or name a variable of a fork or a patch under `extra_flags:`"
 
 
 def _weight(container: Container, found: Release) -> Severity | None:
-    """Return error if vLLM is set to exit on an unknown variable."""
+    """Return warning unless vLLM is set to exit on an unknown variable."""
     ends = container.server.options.get("fail_on_environ_validation") is True
-    return Severity.ERROR if ends and found.exact else None
+    return None if ends and found.exact else Severity.WARNING
 
 
 _EXITS: Final = "--fail-on-environ-validation"

@@ -45,13 +45,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "contract",
     "Spark guide L212, L241, L282: a template, a patched loader and a parser that are fetched by hand",
     waivable=False,
 )

@@ -39,11 +39,10 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import count, deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L228-229, L657", "vLLM blog L45")
+RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L228-229, L657", "vLLM blog L45")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -3,7 +3,8 @@
 An option accepts a number, a switch, one of a few words, or JSON. The server exits at once on anything else, and on an
 option whose value is missing. A switch accepts true or false. Only some options accept numbers such as 8k and 8K. The
 accepted values are read from the sources of the release in the image; if the image is compared with the nearest
-release, this is a warning.
+release, this is a warning. A number outside the limits of vLLM's own class of settings, such as a context of -5, is an
+error for each image of a known release.
 
 Bad, on one Spark:
 
@@ -37,23 +38,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sparkiac.report import Edit, Severity
+from sparkiac.report import Edit
 from sparkiac.report.hints import nearest
 from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
+RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
 
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find values that the release does not accept."""
-    for found in release.of_kinds(faults, "value"):
+    for found in release.of_kinds(faults, "value", "range"):
         fault = found.fault
         hint = _HINTS.get(fault.problem, "correct the value")
         if fault.known:
             hint = nearest(fault.wrong, fault.known)
-        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}", hint)
+        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}", hint, anywhere=fault.kind == "range")
         yield hit._replace(fix=_fix(found))
 
 

@@ -35,12 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sparkiac.report import Severity
 from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, *release.SOURCES)
+RULE: Final = rule(__name__, "deprecated", "parser", *release.SOURCES)
 
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:

@@ -39,11 +39,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.report import Severity
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.INFO, *release.SOURCES, profile="recommended")
+RULE: Final = rule(__name__, "advice", "parser", *release.SOURCES, profile="recommended")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

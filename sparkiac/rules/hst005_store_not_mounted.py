@@ -37,11 +37,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L46-62", "vLLM blog L36-37, L66", "dual-Spark post L42, L84")
+RULE: Final = rule(
+    __name__,
+    "fails",
+    "source",
+    "huggingface_hub: offline mode",
+    "Spark guide L46-62; vLLM blog L66; dual-Spark post L42",
+)
 _DEFAULT: Final = "/root/.cache/huggingface"
 
 

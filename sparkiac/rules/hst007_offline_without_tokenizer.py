@@ -40,11 +40,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L58-60", "dual-Spark post L45")
+RULE: Final = rule(__name__, "fails", "measured", "Spark guide L58-60", "dual-Spark post L45")
 _OPTIONS: Final = ("tokenizer", "hf_config_path")
 
 

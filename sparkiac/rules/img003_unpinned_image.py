@@ -33,11 +33,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.report.hints import LOCK_IT, build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
+RULE: Final = rule(__name__, "fails", "contract", "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

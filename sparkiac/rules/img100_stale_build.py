@@ -55,13 +55,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "contract",
     "DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",
     waivable=False,
 )

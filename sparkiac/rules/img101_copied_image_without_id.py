@@ -44,12 +44,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "Docker: docker save and docker load keep no registry digest", waivable=False
+    __name__, "fails", "format", "Docker: docker save and docker load keep no registry digest", waivable=False
 )
 
 

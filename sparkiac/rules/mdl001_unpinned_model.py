@@ -35,12 +35,11 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.weights import needed
-from sparkiac.report import Severity
 from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "Spark guide L164: a drafter that was fixed under its old name", waivable=False
+    __name__, "fails", "contract", "Spark guide L164: new files under a drafter's old name", waivable=False
 )
 
 

@@ -1,13 +1,16 @@
 """The engine reserves so much of the shared memory that the machine can fail under load.
 
-CPU, GPU, page cache and every other process share one pool of memory. Above 0.90 the SM121 reference saw out-of-memory
-crashes and Xid 43 (L15-17, L68); 0.85 to 0.87 is its safe range, and 0.82 on two machines with 131072 tokens of
-context. NVIDIA's recipe for Nemotron-3-Super sets 0.85, because a DGX Spark cannot provide 0.92
-(https://github.com/vllm-project/recipes/pull/632). The Spark guide still runs 0.92, for 9 GB of weights and 16384
-tokens (L268), so up to that value it is a warning.
+CPU, GPU, page cache and every other process share one pool of memory. If the inventory states what a host keeps for the
+system (`memory.reserve_gib`), the memory calculation decides, and MEM103 is an error. Otherwise, the limit is what was
+measured with the engine.
 
-If `gpu_memory_utilization` is not set, vLLM uses its default: 0.9, and 0.92 from 0.20.0 on. Lower values are fine as
-long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
+vLLM: above 0.90 the SM121 reference saw out-of-memory crashes and Xid 43 (L15-17, L68). A DGX Spark cannot provide 0.92
+(https://github.com/vllm-project/recipes/pull/632), which is the default from 0.20.0 on; 0.9 was the default before.
+`kv_cache_memory_bytes` replaces the share.
+
+SGLang: `mem_fraction_static` is a share of the memory that is free at the start, for weights and KV cache; activations
+and CUDA graphs come on top. At 0.75 a start reached the swap guard, and 0.70 ran; four launches at 0.60 to 0.85 left
+the host without memory; the 0.95 of the cookbook had no measurement behind it and was lowered.
 
 Bad, on one Spark:
 
@@ -39,42 +42,40 @@ deployments:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.report import Severity
-from sparkiac.rules.deployments import Share, count, models, share
+from sparkiac.plan import Plan
+from sparkiac.rules.deployments import models, share
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(
-    __name__,
-    Severity.ERROR,
-    "SM121 reference L15-17, L68",
-    "Spark guide L26-27, L157, L268, L329",
-    "dual-Spark post L18",
-    "https://github.com/vllm-project/recipes/pull/632",
+
+class _Limit(NamedTuple):
+    most: float
+    """The highest share without a report of a failure."""
+    failed: str
+    """The shares with reports, to follow the share in a sentence."""
+    sources: tuple[str, ...]
+
+
+_VLLM: Final = _Limit(
+    0.90, "above 0.9", ("SM121 reference L15-17, L68", "https://github.com/vllm-project/recipes/pull/632")
 )
-_HARD: Final = 0.92
-"""vLLM's default, and the highest value that a source runs."""
-_SAFE: Final = 0.87
-_LONG_GROUP: Final = 0.82
-_LONG: Final = 131_072
-"""Context length from which two machines need more headroom."""
+_REPORTS: Final = ("issues/34872", "issues/35860", "pull/35121")
+_SGLANG: Final = _Limit(
+    0.74, "from 0.75 on", tuple(f"https://github.com/sgl-project/sglang/{each}" for each in _REPORTS)
+)
+_LIMITS: Final = {"gpu_memory_utilization": _VLLM, "mem_fraction_static": _SGLANG}
+"""Option for the share → what was measured with its engine."""
+RULE: Final = rule(__name__, "fails", "measured", *_VLLM.sources, *_SGLANG.sources)
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find shares above the safe value."""
+    """Find shares above the highest one that is known to work, on hosts whose reserve is not stated."""
     for host, container in models(plan):
-        found = share(host, container)
-        if found is not None:
-            yield from _hits(host, container, found)
-
-
-def _hits(host: HostPlan, container: Container, found: Share) -> Iterator[Hit]:
-    long = container.server.node is not None and (count(container, "max_model_len") or 0) >= _LONG
-    most = _LONG_GROUP if long else _SAFE
-    if found.value > most:
-        severity = Severity.ERROR if found.value > _HARD else Severity.WARNING
-        where = f" for {_LONG} tokens or more on several machines" if long else ""
-        message = f"{container.name} uses {found.value} of the memory{found.default}; up to {most} is safe{where}"
-        yield hit(host, container, ("set", found.option), message, f"set {found.option} to {most} or less", severity)
+        found = share(host, container) if host.reserve_bytes is None else None
+        limit = _LIMITS.get(found.option) if found else None
+        if found is not None and limit is not None and found.value > limit.most:
+            used = f"{container.name} uses {found.value} of the memory{found.default}"
+            message = f"{used}; {limit.failed}, machines failed"
+            hint = f"set {found.option} to {limit.most} or less, or state memory.reserve_gib of {host.name}"
+            yield hit(host, container, ("set", found.option), message, hint)._replace(sources=limit.sources)

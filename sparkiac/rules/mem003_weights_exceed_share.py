@@ -43,11 +43,10 @@ from sparkiac.memory.values import least_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.plan.parts import Proof
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import models, share
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
+RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -60,11 +60,10 @@ from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.numbers import gib
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L313-315")
+RULE: Final = rule(__name__, "fails", "measured", "DeepSeek-V4 thread L313-315")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -52,11 +52,10 @@ from typing import Final
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import CAPTURE, remedies
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import proven
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L343-359")
+RULE: Final = rule(__name__, "unknown", "arithmetic", "Spark guide L343-359")
 
 
 _TRY: Final = "test it under load, then allow MEM100 with the measured value as the reason"

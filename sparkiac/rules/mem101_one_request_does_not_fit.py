@@ -51,12 +51,11 @@ from typing import Final
 from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "Spark guide L343-359, L369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"
+    __name__, "fails", "arithmetic", "Spark guide L343-369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"
 )
 
 

@@ -49,13 +49,13 @@ from typing import Final
 
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.INFO,
+    "slow",
+    "arithmetic",
     "Spark guide L352-369",
     "DeepSeek-V4 thread L313-315: 313K tokens for two requests of 300,000",
 )

@@ -65,11 +65,10 @@ from typing import Final
 from sparkiac.memory.values import known_bytes, least_bytes
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib, over_budget
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import in_turn, views
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "SM121 reference L15-17", "Spark guide L304")
+RULE: Final = rule(__name__, "fails", "arithmetic", "SM121 reference L15-17", "Spark guide L304")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -52,11 +52,10 @@ from typing import Final
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Plan
 from sparkiac.plan.numbers import gib
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L352-369: the smallest pool for a purpose")
+RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L352-369: the smallest pool for a purpose")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -37,11 +37,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, removable, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L659-660", "SM121 reference L53-54")
+RULE: Final = rule(__name__, "ignored", "contract", "Spark guide L659-660", "SM121 reference L53-54")
 _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 

@@ -45,12 +45,13 @@ from ipaddress import ip_interface
 from typing import Final
 
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.report import Severity
 from sparkiac.resolve.fabric import networks_of, unlinked
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L657-658", "SM121 reference L37", "DeepSeek-V4 thread L346")
+RULE: Final = rule(
+    __name__, "fails", "arithmetic", "Spark guide L657", "SM121 reference L37", "DeepSeek-V4 thread L346"
+)
 
 
 _EVERY_PAIR: Final = 3

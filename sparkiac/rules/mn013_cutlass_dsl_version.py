@@ -51,10 +51,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L27-35")
+RULE: Final = rule(__name__, "fails", "measured", "DeepSeek-V4 thread L27-35")
 _REPOSITORY: Final = "jasl/vllm"
 _PACKAGE: Final = "nvidia-cutlass-dsl"
 _PIN: Final = "nvidia-cutlass-dsl[cu13]==4.5.0"

@@ -44,11 +44,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "IP routing: two interfaces of one host in one network")
+RULE: Final = rule(__name__, "unknown", "arithmetic", "IP routing: two interfaces of one host in one network")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -57,7 +57,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, hit, rule
 
@@ -65,7 +64,7 @@ _SAME_ENVIRONMENT: Final = (
     "https://github.com/vllm-project/vllm/blob/096bd6a4a109b13698ab85782cc1a3630aa002ee/docs/serving/"
     "parallelism_scaling.md"
 )
-RULE: Final = rule(__name__, Severity.INFO, _SAME_ENVIRONMENT, profile="recommended")
+RULE: Final = rule(__name__, "advice", "maker", _SAME_ENVIRONMENT, profile="recommended")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

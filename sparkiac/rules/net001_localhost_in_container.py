@@ -38,10 +38,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L606-619", waivable=False)
+RULE: Final = rule(__name__, "fails", "format", "Spark guide L606-619", waivable=False)
 _SELF: Final = {"localhost", "0.0.0.0"}  # noqa: S104  compared, not bound
 
 

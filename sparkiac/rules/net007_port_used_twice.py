@@ -54,11 +54,11 @@ from typing import Final, NamedTuple
 
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.plan.topology import EVERY
-from sparkiac.report import Path, Severity
+from sparkiac.report import Path
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "dual-Spark post L103-110: two models and three services share two hosts", waivable=False
+    __name__, "fails", "arithmetic", "dual-Spark post L103-110: five servers share two hosts", waivable=False
 )
 
 _SSH: Final = 22

@@ -52,13 +52,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import no_route
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.ERROR,
+    "fails",
+    "format",
     "Spark guide L606-619, L633-636: ways from a container to a port, and an agent on loopback",
     waivable=False,
 )

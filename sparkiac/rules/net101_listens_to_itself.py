@@ -38,12 +38,11 @@ from typing import Final
 
 from sparkiac import engines
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, removable, rule
 
 RULE: Final = rule(
-    __name__, Severity.ERROR, "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
+    __name__, "fails", "format", "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
 )
 _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 

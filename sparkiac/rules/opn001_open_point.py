@@ -39,11 +39,10 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.plan.container import Container
 from sparkiac.plan.values import HostPlan
-from sparkiac.report import Severity
 from sparkiac.report.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, Severity.ERROR, "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
+RULE: Final = rule(__name__, "fails", "contract", "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -15,7 +15,7 @@ from sparkiac import rules
 from sparkiac.catalog import evidence
 from sparkiac.catalog.evidence import CodePage
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Rule, rule
+from sparkiac.rules.rule import Rule
 
 BASES: Final = {
     "one Spark": """\
@@ -72,8 +72,10 @@ def others() -> tuple[Page, ...]:
 
 
 def _other(found: CodePage) -> Page:
+    code, _, slug = found.name.partition("_")
     severity = Severity[found.severity.upper()]
-    return read(rule(found.name, severity, *found.sources, waivable=False, phase=found.phase), found.page())
+    rule = Rule(code.upper(), slug, severity, found.sources, "0.1.0", waivable=False, phase=found.phase)
+    return read(rule, found.page())
 
 
 def read(rule: Rule, text: str) -> Page:

@@ -2,12 +2,15 @@
 
 The severity of a finding depends on how certain the release is. An upstream release and a captured image are exact. A
 vendor's or private build of a release, and a release whose interface is not shipped, are guesses: then a finding is a
-warning, and only what all releases refuse that the image may contain is reported.
+warning, and only what all releases refuse that the image may contain is reported. A wrong spelling is no name that a
+build adds: it is an error wherever the release is known (ADR 28).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Container as Holding
 from typing import Final, NamedTuple
 
 from sparkiac.catalog import interfaces
@@ -16,13 +19,14 @@ from sparkiac.engines import vllm_check
 from sparkiac.engines.vllm_check import Fault
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.report import Severity
-from sparkiac.report.hints import ranges
+from sparkiac.report.hints import ranges, slip_of
 from sparkiac.rules.deployments import vllm_leaders
 from sparkiac.rules.rule import Hit, hit
 
 SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings, vllm/envs.py",)
 _SPECULATION: Final = "speculative_config"
 _UPSTREAM: Final = "upstream"
+_DIGITS: Final = re.compile(r"\d")
 _MILD: Final = frozenset({"short", "deprecated"})
 """Kinds of faults with which the server still starts."""
 _OF_NAMES: Final = frozenset({"option", "short", "key", "ignored"})
@@ -95,10 +99,13 @@ class ServerFault(NamedTuple):
     container: Container
     release: Release
 
-    def hit(self, message: str, hint: str, severity: Severity | None = None) -> Hit:
-        """Return a hit at the option's name or value, or at a key inside it; a warning if the release is not exact."""
+    def hit(self, message: str, hint: str, severity: Severity | None = None, *, anywhere: bool = False) -> Hit:
+        """Return a hit at the option's name or value, or at a key inside it.
+
+        It is a warning if the release is not exact, unless it is known and no build has what was written `anywhere`.
+        """
         first = ("speculative",) if self.fault.option == _SPECULATION else ("set", self.fault.option)
-        if not self.release.exact:
+        if not (self.release.exact or (anywhere and _is_read(self.container.image.vllm))):
             hint, severity = f"{hint}; {_CAPTURE}", severity or Severity.WARNING
         found = hit(self.host, self.container, first, message, hint, severity)
         return found._replace(inside=self.fault.path, at_key=self.fault.kind in _OF_NAMES)
@@ -108,6 +115,20 @@ class ServerFault(NamedTuple):
         """The option with the keys that lead to the fault, and the name of its deployment."""
         first = "speculative" if self.fault.option == _SPECULATION else self.fault.option
         return f"{'.'.join((first, *self.fault.path))} of {self.container.name}"
+
+
+def misspelt(word: str, known: Iterable[str], others: Holding[str]) -> bool:
+    """Return whether a word is a wrong spelling: one of `others`, or a slip of a known name, with the same digits.
+
+    Digits tell versions and formats apart: a build can have glm48 beside glm47.
+    """
+    meant = slip_of(word, known)
+    return word in others or (meant is not None and _DIGITS.findall(word) == _DIGITS.findall(meant))
+
+
+def _is_read(version: str | None) -> bool:
+    """Return whether a release is known, and no newer than all whose interface was read."""
+    return version is not None and interfaces.release(version) <= interfaces.release(interfaces.versions()[-1])
 
 
 def faults(plan: Plan) -> Iterator[ServerFault]:

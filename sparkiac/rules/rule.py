@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from sparkiac.catalog.evidence import PROOF, TESTIMONY, Kind, Verdict, graded
 from sparkiac.plan import Container, HostPlan
 from sparkiac.report import REMOVE, Edit, Path, Severity
 
@@ -59,7 +60,7 @@ class Hit(NamedTuple):
     host: str | None = None
     """The host that it concerns, for the waivers of that host."""
     severity: Severity | None = None
-    """Its severity, if it differs from the rule's: a finding that is only likely is not an error."""
+    """A lower severity than the rule's, if only a likely cause was found. A higher one has no effect."""
     fix: tuple[Edit, ...] = ()
     """Edits of the inventory that fix it, if it can be fixed automatically."""
     inside: Path = ()
@@ -70,17 +71,11 @@ class Hit(NamedTuple):
     """Whether the key is at fault, not its value."""
 
 
-def rule(
-    name: str,
-    severity: Severity,
-    *sources: str,
-    waivable: bool = True,
-    profile: str = "",
-    phase: str = "generate",
-) -> Rule:
-    """Return the rule of a module or page, whose name is `<code>_<slug>`."""
+def rule(name: str, verdict: Verdict, kind: Kind, *sources: str, waivable: bool = True, profile: str = "") -> Rule:
+    """Return the rule of a module, whose name is `<code>_<slug>`. Its severity is what its evidence supports."""
     code, _, slug = name.rpartition(".")[2].partition("_")
-    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile, phase)
+    severity = graded(verdict, proven=kind in PROOF, named=kind in TESTIMONY)
+    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile)
 
 
 def hit(  # noqa: PLR0913, PLR0917  the parts of a hit

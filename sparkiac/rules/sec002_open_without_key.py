@@ -39,10 +39,9 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.topology import EVERY
-from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723")
+RULE: Final = rule(__name__, "exposed", "source", "vLLM: --api-key", "Spark guide L615, L623-624, L722-723")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -37,13 +37,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.WARNING,
+    "exposed",
+    "source",
     "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/config/model.py",
     "Spark guide L319, L324",
 )

@@ -37,12 +37,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, Severity.INFO, "Spark guide L147, L207", "vLLM blog L70", "dual-Spark post L48", "DeepSeek-V4 thread L285"
+    __name__,
+    "advice",
+    "measured",
+    "Spark guide L147, L207",
+    "vLLM blog L70; dual-Spark post L48; DeepSeek-V4 thread L285",
 )
 
 

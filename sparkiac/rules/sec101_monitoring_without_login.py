@@ -30,13 +30,13 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.topology import LOOPBACK
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.WARNING,
+    "exposed",
+    "source",
     "Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",
 )
 _WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmanager"))

@@ -37,13 +37,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report import Severity
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    Severity.WARNING,
+    "fails",
+    "measured",
     "dual-Spark post L23-28",
     "vLLM blog L76",
     "Spark guide L62, L377",

@@ -11,9 +11,9 @@ from tests.bad.test_newcomers import FAULTS, INVENTORY
 from tests.plan.fleets import checked
 
 FAST: Final = "    recipe: google/gemma-4-26b-a4b-it-fp8\n"
-TOO_MUCH: Final = "    port: 8002\n    set: {gpu_memory_utilization: 0.97}\n"
+TOO_MUCH: Final = "    port: 8002\n    set: {tensor_parallel_size: 8}\n"
 """A fault in a deployment that only a rule finds."""
-SECOND: Final = ("MEM001", "fast uses 0.97 of the memory; up to 0.87 is safe")
+SECOND: Final = ("FLG010", "fast is split over 8 GPUs, but has 1")
 NOT_JUDGED: Final = {
     "address twice": "the fault is at the host of the second one",
     "hosts as list": "no host is left",
@@ -60,16 +60,16 @@ FLEET: Final = f"""{INVENTORY.replace(FAST, FAST + TOO_MUCH)}\
 @pytest.mark.parametrize(
     ("old", "new", "codes"),
     [
-        ("    port: 8001\n", "    port: none\n", {"INV002", "MEM001", "NET007"}),
-        ("192.168.1.11", "192.168.1.999", {"INV002", "MEM001", "NET007"}),
+        ("    port: 8001\n", "    port: none\n", {"INV002", "FLG010", "NET007"}),
+        ("192.168.1.11", "192.168.1.999", {"INV002", "FLG010", "NET007"}),
         ("192.168.1.12", "192.168.1.999", {"INV002"}),
-        ("hosts: spark-01\n", "hosts: spark-09\n", {"REF001", "MEM001", "NET007"}),
-        ("services:\n", "monitoring: {prometheus: {hosts: x}}\nservices:\n", {"REF001", "MEM001", "NET007"}),
-        ("services:\n", "rollout: {batch: 0}\nservices:\n", {"INV002", "MEM001", "NET007"}),
-        ("services:\n", "retired: {old: {}}\nservices:\n", {"INV003", "MEM001", "NET007"}),
+        ("hosts: spark-01\n", "hosts: spark-09\n", {"REF001", "FLG010", "NET007"}),
+        ("services:\n", "monitoring: {prometheus: {hosts: x}}\nservices:\n", {"REF001", "FLG010", "NET007"}),
+        ("services:\n", "rollout: {batch: 0}\nservices:\n", {"INV002", "FLG010", "NET007"}),
+        ("services:\n", "retired: {old: {}}\nservices:\n", {"INV003", "FLG010", "NET007"}),
         ("services:\n", "turns: {a: [chat], b: [fst]}\nservices:\n", {"REF001"}),
         ("services:\n", "builds: {x: {z: 1}}\nservices:\n", {"INV001"}),
-        ("uses: [chat]", "uses: [caht]", {"REF001", "MEM001", "NET007"}),
+        ("uses: [chat]", "uses: [caht]", {"REF001", "FLG010", "NET007"}),
         ("    port: 8002\n", "    port: 8002\n    bind: none\n", {"INV002"}),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_sum_that_lacks_a_deployment_is_not_reported() -> None:
     crowded = INVENTORY.replace(FAST, FAST + full).replace("spark-02\n", "spark-01\n")
     more = "  more: {recipe: base/single-spark, hosts: spark-01, port: 8005}\n"
     third = crowded.replace("services:\n", f"{more}services:\n")
-    assert {"MEM010", "MEM103"} <= {code for code, _ in errors(crowded)}
+    assert {"MEM103"} <= {code for code, _ in errors(crowded)}
     assert {code for code, _ in errors(third)} == {"REF003"}
 
 
@@ -93,16 +93,16 @@ def test_errors_behind_two_stages_are_found() -> None:
         "  web:", '  bare: {kind: container, image: "example.org/bare:1", hosts: spark-01, health: /health}\n  web:'
     )
     found = errors(text)
-    assert {code for code, _ in found} == {"INV001", "REF003", "MEM001", "NET007"}
+    assert {code for code, _ in found} == {"INV001", "REF003", "FLG010", "NET007"}
     assert ("REF003", "service bare has a health but no port") in found
 
 
 def test_missing_pins_are_not_reported_before_other_errors_are_fixed() -> None:
     findings = checked(FLEET.replace("port: 8001", "port: none"), locked=None).report.findings
-    assert {each.code for each in findings} == {"INV002", "MEM001", "NET007"}
+    assert {each.code for each in findings} == {"INV002", "FLG010", "NET007"}
 
 
 @pytest.mark.parametrize("cut", range(40, len(FLEET), 37))
 def test_a_file_that_ends_anywhere_is_judged_without_a_failure(cut: int) -> None:
     for text in (FLEET[:cut], FLEET[:cut] + "@", FLEET[:cut] + "\n  x: [}"):
-        assert {code[:3] for code, _ in errors(text)} <= {"YML", "INV", "REF", "MEM", "NET"}
+        assert {code[:3] for code, _ in errors(text)} <= {"YML", "INV", "REF", "FLG", "MEM", "NET"}

@@ -77,6 +77,13 @@ class SpeculativeConfig:
     passes: PassConfig | None = None
     made: int = dataclasses.field(default=0, init=False)
 """,
+    "config/limits.py": """
+class Limits:
+    share: float = Field(default=0.9, gt=0, le=1)
+    size: Annotated[int, Field(ge=-1)] = 1
+    free: SkipValidation[int] = Field(default=None, gt=0)
+    name: str = Field(default="x", min_length=1)
+""",
     "config/cache.py": 'from typing import Literal\nCacheDType = Literal["auto", "fp8"]\n',
     "config/speculative.py": """
 MTPModelTypes = Literal["deepseek_mtp", "mtp"]
@@ -214,6 +221,7 @@ def test_the_registries_are_read_without_running_them(tree: Path) -> None:
         "previous_architectures": {"OldForCausalLM": "0.9.2"},
         "quantization": ["awq", "fp8"],
         "quantization_deprecated": ["awq"],
+        "ranges": {"Limits.share": {"gt": 0, "le": 1}, "Limits.size": {"ge": -1}},
         "reasoning_parsers": ["qwen3"],
         "speculative_methods": ["deepseek_mtp", "mtp", "ngram"],
         "tool_call_parsers": ["coder", "hermes", "xml"],

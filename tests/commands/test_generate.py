@@ -69,7 +69,7 @@ def test_a_second_run_changes_nothing_not_even_a_time(cli: Cli, lab: Path) -> No
 
 
 def test_findings_are_shown_with_the_files_and_then_counted(cli: Cli, lab: Path) -> None:
-    (lab / "lab.yaml").write_text((lab / "lab.yaml").read_text() + "    set: {gpu_memory_utilization: 0.9}\n")
+    (lab / "lab.yaml").write_text((lab / "lab.yaml").read_text() + "    set: {gpu_memory_utilization: 0.91}\n")
     first = cli("generate", "lab.yaml").err
     assert "MEM001" in first
     [line] = [each for each in cli("generate", "lab.yaml").err.splitlines() if "shows all" in each]

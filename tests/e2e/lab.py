@@ -33,7 +33,6 @@ platforms:
     requires: {docker: "26.0", compose: "2.26", container_toolkit: "1.17.8", systemd: "254"}
     sysctl: {vm.swappiness: 1, net.core.rmem_max: 268435456, net.ipv4.tcp_keepalive_time: 600}
     docker_free_gib: 1
-allow: [{code: IMG007, reason: the bed's image of that name is made for this machine}]
 registries:
   mirrors: {nvcr.io: "10.77.0.1:5000", docker.io: "10.77.0.1:5000/hub"}
 """

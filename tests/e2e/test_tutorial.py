@@ -45,7 +45,6 @@ platforms:
     memory_gib: 119
     requires: {docker: "26.0", compose: "2.26", container_toolkit: "1.17.8", systemd: "254"}
     docker_free_gib: 1
-allow: [{code: IMG007, reason: images of the test bed are made for this machine}]
 """
 PLACES = {"192.168.1.11": "10.77.0.11", "192.168.1.12": "10.77.0.12"}
 _RDMA = "\n          hca: rocep1s0f1\n          twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1}"

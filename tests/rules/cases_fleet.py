@@ -127,6 +127,11 @@ def prelude(command: str) -> str:
     return deployment(f"container: {{prelude: [[{command}]]}}")
 
 
+def of_sglang(*lines: str) -> str:
+    """Write a deployment on SGLang."""
+    return deployment(f"image: lmsysorg/sglang:v0.5.23@{ONES}", *lines).replace("base/single-spark", "base/sglang")
+
+
 _TEXTS: Final[dict[str, list[str]]] = {
     "DRV100": [
         driver("590"),
@@ -136,23 +141,19 @@ _TEXTS: Final[dict[str, list[str]]] = {
         deployment(),
     ],
     "MEM001": [
-        deployment("set: {gpu_memory_utilization: 0.87}"),
-        deployment("set: {gpu_memory_utilization: 0.88}"),
-        deployment("set: {gpu_memory_utilization: 0.92}"),
-        deployment("set: {gpu_memory_utilization: 0.93}"),
-        deployment("set: {gpu_memory_utilization: 0.92, max_model_len: 131072}"),
-        deployment("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
+        deployment("set: {gpu_memory_utilization: 0.9}"),
+        deployment("set: {gpu_memory_utilization: 0.91}"),
         deployment("set: {gpu_memory_utilization: null}"),
         image("vllm/vllm-openai:v0.20.0", "set: {gpu_memory_utilization: null}"),
         image("example.org/x", "set: {gpu_memory_utilization: null}"),
-        deployment("set: {gpu_memory_utilization: null, kv_cache_memory_bytes: 8000000000}"),
+        deployment("set: {gpu_memory_utilization: 0.95, kv_cache_memory_bytes: 8000000000}"),
+        deployment("set: {gpu_memory_utilization: 0.95}").replace("8.1.11}", "8.1.11, memory: {reserve_gib: 4}}"),
         deployment("set: {gpu_memory_utilization: null, max_num_seqs: none}"),
         elsewhere("set: {gpu_memory_utilization: 0.95}"),
         service("command: [x]"),
-        group("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
-        group("set: {gpu_memory_utilization: 0.85, max_model_len: 131071}"),
-        group("set: {gpu_memory_utilization: 0.82, max_model_len: 131072}"),
         group("set: {gpu_memory_utilization: 0.93}"),
+        of_sglang("set: {mem_fraction_static: 0.74}"),
+        of_sglang("set: {mem_fraction_static: 0.75}"),
     ],
     "MEM003": [
         of(QWEN, "set: {gpu_memory_utilization: null}"),

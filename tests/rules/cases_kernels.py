@@ -78,14 +78,6 @@ KERNELS: Final[dict[str, list[Case]]] = {
     "ENT004": [
         Case(_serving("base/single-spark", NGC, "model: example/model")),
     ],
-    "IMG007": [
-        Case(service()),
-        Case(
-            service().replace("example.org/asr@", "example.org/asr:1-amd64@"),
-            ("IMG007 7:12 example.org/asr:1-amd64 is built for amd64, but spark-01 is arm64",),
-        ),
-        Case(_serving("base/single-spark", PREVIEW, "model: example/model")),
-    ],
     "IMG001": [
         Case(_serving("base/single-spark", "vllm/vllm-openai:v0.27.1", "model: example/model")),
         Case(service()),

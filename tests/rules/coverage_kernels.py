@@ -22,7 +22,7 @@ COVERED: Final = {
     "IMG003": "rule",
     "IMG004": "rule",
     "IMG005": "rule",
-    "IMG007": "rule",
+    "IMG007": "merged into LCK002",
     "IMG008": "merged into IMG011",
     "IMG009": "rule",
     "IMG010": "merged into IMG011",

@@ -13,22 +13,18 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
             "(dual-Spark post L3): test it under load before it serves"
         ),
     ),
-    ("MEM001", 1): ("MEM001 10:35 chat uses 0.88 of the memory; up to 0.87 is safe",),
-    ("MEM001", 2): ("MEM001 10:35 chat uses 0.92 of the memory; up to 0.87 is safe",),
-    ("MEM001", 3): ("MEM001 10:35 chat uses 0.93 of the memory; up to 0.87 is safe",),
-    ("MEM001", 4): ("MEM001 10:35 chat uses 0.92 of the memory; up to 0.87 is safe",),
-    ("MEM001", 6): (("MEM001 10:35 chat uses 0.9 of the memory, the default of vLLM 0.19.0; up to 0.87 is safe"),),
-    ("MEM001", 7): (("MEM001 11:35 chat uses 0.92 of the memory, the default of vLLM 0.20.0; up to 0.87 is safe"),),
-    ("MEM001", 8): (
+    ("MEM001", 1): ("MEM001 10:35 chat uses 0.91 of the memory; above 0.9, machines failed",),
+    ("MEM001", 3): (
+        "MEM001 11:35 chat uses 0.92 of the memory, the default of vLLM 0.20.0; above 0.9, machines failed",
+    ),
+    ("MEM001", 4): (
         (
             "MEM001 11:35 chat uses 0.92 of the memory, the default from vLLM 0.20.0 on (the release in the "
-            "image is unknown); up to 0.87 is safe"
+            "image is unknown); above 0.9, machines failed"
         ),
     ),
-    ("MEM001", 13): (
-        ("MEM001 16:35 big uses 0.85 of the memory; up to 0.82 is safe for 131072 tokens or more on several machines"),
-    ),
-    ("MEM001", 16): ("MEM001 16:35 big uses 0.93 of the memory; up to 0.87 is safe",),
+    ("MEM001", 10): ("MEM001 16:35 big uses 0.93 of the memory; above 0.9, machines failed",) * 2,
+    ("MEM001", 12): ("MEM001 11:32 chat uses 0.75 of the memory; from 0.75 on, machines failed",),
     ("MEM003", 3): (
         ("MEM003 10:35 chat needs 24.9 GiB for weights and overhead, but its share of spark-01 is 24.2 GiB"),
     ),

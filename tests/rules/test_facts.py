@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
@@ -12,10 +12,12 @@ from sparkiac.catalog.evidence import (
     HEARSAY,
     PROOF,
     TESTIMONY,
-    VERDICTS,
+    WORKS,
     Evidence,
     Fact,
+    Kind,
     Releases,
+    Verdict,
     sheet,
     sheets,
 )
@@ -40,6 +42,7 @@ SPACES = {"set", "env", "speculative", "recipe", "network", "config", "workload"
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
 COMPARED = Evidence("ab", "https://example.org/1", "2026-09", hardware="GB10", note="kho=off alone", by="anna")
+BOUNDED = Releases("0.25.0", "0.26.0")
 AGAIN = COMPARED._replace(source="https://example.org/2", by="berta")
 
 
@@ -61,8 +64,8 @@ def fact(**changes: Any) -> Fact:  # noqa: ANN401  fields of a fact
 
 @every_fact
 def test_a_fact_uses_the_words_of_the_table(fact: Fact) -> None:
-    assert fact.verdict in VERDICTS
-    assert {each.kind for each in (*fact.evidence, *fact.against)} <= PROOF | TESTIMONY | HEARSAY
+    assert fact.verdict in get_args(Verdict)
+    assert {each.kind for each in (*fact.evidence, *fact.against)} <= set(get_args(Kind)) - {"contract"}
     for name in names(fact.when):
         space, _, key = name.partition(".")
         assert space in SPACES if key else space in NAMES
@@ -102,19 +105,22 @@ def test_only_what_is_proven_is_fixed(fact: Fact) -> None:
         ({"verdict": "slow"}, Severity.INFO),
         ({"verdict": "ignored"}, Severity.WARNING),
         ({"verdict": "ignored", "evidence": (MEASURED,)}, Severity.INFO),
-        ({"evidence": (MEASURED,)}, Severity.WARNING),
+        ({"evidence": (MEASURED,)}, Severity.INFO),
+        ({"evidence": (MEASURED,), "releases": Releases("0.25.0", None)}, Severity.INFO),
+        ({"evidence": (MEASURED,), "releases": BOUNDED}, Severity.WARNING),
+        ({"evidence": (MEASURED,), "when": {"any": [{"set.x": 1}, {"image": "x/*"}]}}, Severity.WARNING),
         ({"evidence": (MEASURED._replace(kind="forum"),)}, Severity.INFO),
         ({"against": (MEASURED,)}, Severity.INFO),
         ({"evidence": (COMPARED, AGAIN)}, Severity.ERROR),
         ({"evidence": (COMPARED, AGAIN), "verdict": "ignored"}, Severity.WARNING),
         ({"evidence": (COMPARED, AGAIN), "verdict": "slow"}, Severity.INFO),
         ({"evidence": (COMPARED, AGAIN), "against": (MEASURED,)}, Severity.INFO),
-        ({"evidence": (COMPARED,)}, Severity.WARNING),
-        ({"evidence": (COMPARED, AGAIN._replace(by="Anna"))}, Severity.WARNING),
-        ({"evidence": (COMPARED, AGAIN._replace(source=COMPARED.source))}, Severity.WARNING),
-        ({"evidence": (COMPARED._replace(by=""), AGAIN)}, Severity.WARNING),
-        ({"evidence": (COMPARED, AGAIN._replace(kind="measured"))}, Severity.WARNING),
-        ({"evidence": (COMPARED, AGAIN._replace(kind="forum"))}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED,)}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED, AGAIN._replace(by="Anna"))}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED, AGAIN._replace(source=COMPARED.source))}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED._replace(by=""), AGAIN)}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED, AGAIN._replace(kind="measured"))}, Severity.WARNING),
+        ({"releases": BOUNDED, "evidence": (COMPARED, AGAIN._replace(kind="forum"))}, Severity.WARNING),
     ],
 )
 def test_severity_follows_the_evidence(changes: dict[str, Any], severity: Severity) -> None:
@@ -265,5 +271,7 @@ def test_the_index_is_up_to_date() -> None:
         assert module.text(page) == page.read_text(), "run python tools/docs/facts.py"
 
 
-def test_breaks_are_verdicts() -> None:
-    assert BREAKS < VERDICTS
+def test_every_kind_of_evidence_has_one_grade() -> None:
+    assert sorted((*PROOF, *TESTIMONY, *HEARSAY)) == sorted(get_args(Kind))
+    assert BREAKS.isdisjoint(WORKS)
+    assert {*BREAKS, *WORKS} == {*get_args(Verdict)} - {"slow", "advice"}

@@ -64,6 +64,71 @@ def test_a_build_of_a_vendor_gives_warnings_until_it_is_captured() -> None:
     assert weights(VENDOR, option, captured="0.22.1") == []
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("max_model_length: 4096", "FLG101"),
+        ("gpu_memory_utilisation: 0.8", "FLG101"),
+        ("tool_call_parser: qwen3_codr", "FLG105"),
+        ("kv_cache_dtype: fp4", "FLG105"),
+        ("max_model_len: -5", "FLG102"),
+    ],
+)
+def test_a_wrong_spelling_is_an_error_where_the_release_is_known(options: str, code: str) -> None:
+    line = f"set: {{{options}}}"
+    for image in (EXACT, VENDOR, BETWEEN, "nvcr.io/nvidia/vllm:26.04-py3"):
+        assert weights(image, line) == [(code, Severity.ERROR)]
+    assert weights("vllm/vllm-openai:v9.0.0", line) == [(code, Severity.WARNING)]
+    for image in (UNKNOWN, "example.org/vllm:1"):
+        assert Severity.ERROR not in dict(weights(image, line)).values()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("mxfp4_backend: marlin", "FLG101"),
+        ("gpu_memory_utilization_gb: 100", "FLG101"),
+        ("linear_backend: marlin", "FLG101"),
+        ("tool_call_parser: glm49", "FLG105"),
+        ("tool_call_parser: qwen4_coder", "FLG105"),
+        ("attention_backend: B12X_MLA_SPARSE", "FLG105"),
+        ("quantization: fp4", "FLG105"),
+        ("quantization: nvfp4", "FLG105"),
+    ],
+)
+def test_what_a_vendor_can_have_added_is_a_warning(options: str, code: str) -> None:
+    assert weights("nvcr.io/nvidia/vllm:26.04-py3", f"set: {{{options}}}") == [(code, Severity.WARNING)]
+
+
+def test_an_image_that_was_captured_and_an_extra_option_decide_over_a_wrong_spelling() -> None:
+    spare = "set: {max_nm_seqs: 4}"
+    assert weights(VENDOR, spare) == [("FLG101", Severity.ERROR)]
+    assert weights(VENDOR, spare, "extra_flags: {options: [max_nm_seqs], why: a patch}") == []
+    parser = deployment(f"image: {VENDOR}@{ONES}", "set: {tool_call_parser: qwen3_codr}")
+    said = interfaces.interface("0.20.1")
+    assert said is not None
+    patched = said._replace(tool_call_parsers=said.tool_call_parsers | {"qwen3_codr"})
+    read = resolved(parser, interfaces={ONES: patched})
+    assert rules.check(build(read), read, rules=RULES) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("max_model_len: -5", "max_model_len of chat is at least -1, not -5"),
+        ("max_num_seqs: 0", "max_num_seqs of chat is at least 1, not 0"),
+        ("video_pruning_rate: 1", "video_pruning_rate of chat is below 1.0, not 1"),
+        ("kv_cache_metrics_sample: 1.5", "kv_cache_metrics_sample of chat is at most 1, not 1.5"),
+        ("block_size: 0", "block_size of chat is above 0, not 0"),
+        ("max_model_len: auto", None),
+        ("max_num_batched_tokens: 8k", None),
+    ],
+)
+def test_a_number_out_of_the_range_of_its_class_is_refused(options: str, problem: str | None) -> None:
+    said = [each.message for each in found("vllm/vllm-openai:v0.33.0", f"set: {{{options}}}")]
+    assert said == ([] if problem is None else [f"in vLLM 0.33.0, {problem}"])
+
+
 def test_a_release_between_two_known_ones_is_refused_only_what_both_lack() -> None:
     assert weights(BETWEEN, "set: {linear_backend: marlin}") == []  # 0.22.1 has it, 0.21.0 has not
     assert weights(BETWEEN, "set: {moe_backend: flashinfer_b12x}") == []  # so has it this name
@@ -92,7 +157,7 @@ def test_of_an_unknown_release_nothing_is_refused_that_a_known_one_has() -> None
             "set: {max_model_length: 4096}",
             "FLG101",
             "max_model_length of chat is not an option of any known vLLM release",
-            "did you mean 'max_model_len'?",
+            "vLLM calls it max_model_len",
         ),
         (
             "set: {tool_call_parser: gemma-4}",
@@ -140,8 +205,8 @@ def test_the_example_of_four_mistakes() -> None:
         "swap_space": ("FLG101", "0.11.0 to 0.17.1 have it"),
     }
     hints = {shown(each): each.hint for each in findings}
-    assert hints["bf16"] == "did you mean 'bfloat16'?"
-    assert hints["qwen3"] == "did you mean 'qwen3_xml'?"
+    assert hints["bf16"] == "vLLM calls it bfloat16"
+    assert hints["qwen3"] == "similar names: qwen3_coder, qwen3_xml"
 
 
 def test_the_nearest_name_is_given_where_another_release_has_the_name_itself() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sparkiac.report.hints import closest, nearest
+import pytest
+
+from sparkiac.report.hints import closest, nearest, slip_of
 
 
 def test_a_close_word_is_named() -> None:
@@ -28,12 +30,32 @@ def test_a_number_at_the_end_is_left_out_where_no_name_holds_it() -> None:
     assert nearest("gemma4", ["functiongemma", "hermes"]) == "similar names: functiongemma"
 
 
-def test_of_many_names_a_likely_one_is_named_or_none() -> None:
+def test_of_many_names_none_is_guessed() -> None:
     many = [*map(str, range(16)), "log_file"]
-    assert nearest("filelog", many) == "the nearest name is 'log_file'"
-    assert nearest("qqq", many) == "none of the 17 known names is similar"
-
-
-def test_of_a_large_family_the_nearest_name_is_given() -> None:
+    assert nearest("filelog", many) == "none of the 17 known names is similar"
     family = [f"LCK{number:03}" for number in range(10, 29) if number != 19]
-    assert nearest("LCK99", family) == "the nearest name is 'LCK028'"
+    assert nearest("LCK99", family) == "none of the 18 known names is similar"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("gpu_memory_utilisation", "gpu_memory_utilization", True),
+        ("qwen3_codr", "qwen3_coder", True),
+        ("MARLINN", "marlin", True),
+        ("hsots", "hosts", True),
+        ("hossst", "hosts", True),
+        ("hossst", "hose", False),
+        ("max_nmu_sesq", "max_num_seqs", True),
+        ("max_model_length", "max_model_len", False),
+        ("gpu_memory_utilization_gb", "gpu_memory_utilization", False),
+        ("tp", "pp", False),
+        ("fp", "fp8", False),
+        ("fp4", "fp8", True),
+        ("hoses", "hosts", True),
+        ("horse", "hosts", False),
+        ("", "a", False),
+    ],
+)
+def test_a_slip_is_one_letter_or_two_of_a_long_word(word: str, known: str, *, meant: bool) -> None:
+    assert slip_of(word, ["unlike", known]) == (known if meant else None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sparkiac.catalog.interfaces import OptionSpec
@@ -55,6 +56,16 @@ def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
     return None if right else (f"takes {wanted}, not {word!r}", ())
 
 
+def outside(option: OptionSpec, word: str, ranges: Mapping[str, Mapping[str, float]]) -> str | None:
+    """Return which limit of vLLM's class of settings a valid word breaks; None if it breaks none."""
+    limits = ranges.get(f"{option.group}.{option.name[2:].replace('-', '_')}", {})
+    if option.type not in _NUMBERS or word in {"None", ""}:
+        return None
+    number = _READERS[option.type][0](word)
+    broken = (name for name, limit in limits.items() if not getattr(operator, name)(number, limit))
+    return next((f"is {_LIMITS[name]} {limits[name]}, not {word}" for name in broken), None)
+
+
 def _chosen(option: OptionSpec, word: str) -> str:
     if option.type == "lowered":
         return word.lower().replace("-", "_")
@@ -83,6 +94,10 @@ def _human_or_auto(word: str) -> int | None:
     return -1 if word.strip().lower() == "auto" else human(word)
 
 
+_LIMITS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+"""Limit, by its name in pydantic and in `operator` → its words."""
+_NUMBERS: Final = frozenset({"int", "float", "human_readable_int", "human_readable_int_or_auto"})
+"""Types whose parsers return a number."""
 _READERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
