@@ -32,6 +32,7 @@ UseCase = Literal[
     "multimodal",
     "quality",
     "reasoning",
+    "retrieval",
     "vision",
 ]
 Status = Literal["recipe", "mention", "superseded", "retired"]

@@ -87,7 +87,7 @@ ENTRIES: Final = {
     "spark2-gemma4-fp8-mtp-085": (f"{GEMMA_FP8}#utilization-085", M),
     "sm121-ngc-2604-profile": ("fragment sm121-ngc-2604", R),
     "sm121-two-node-ray": ("fragment two-node-roce", R),
-    "gpt-oss-120b-mxfp4": ("openai/gpt-oss-120b", M),
+    "gpt-oss-120b-mxfp4": ("openai/gpt-oss-120b", R),
     "hf-moe-gptq-int4": ("base/moe-gptq-int4", M),
     "hf-moe-fp8": ("base/moe-fp8", M),
     "dsv4-flash-op": (f"{DSV4}-opener", M),

@@ -101,6 +101,15 @@ def test_an_entry_passes_its_own_check_or_the_list_says_that_it_does_not(name: s
     assert sorted(entries.needs(each)) == sorted(refused), said(outcome.report.findings)
 
 
+@pytest.mark.parametrize("name", USABLE)
+def test_an_entry_passes_before_a_lock_on_the_fewest_hosts_that_it_needs(name: str) -> None:
+    """Without any pin: with `--allow-unlocked`."""
+    each = ENTRIES[name]
+    outcome = checked(as_yaml(inventory(each)), locked=None, allow_unlocked=True)
+    refused = {finding.code for finding in outcome.report.findings if finding.severity is Severity.ERROR}
+    assert refused <= set(entries.needs(each)), said(outcome.report.findings)
+
+
 def rendered(plan: Plan) -> None:
     """Everything that runs is pinned, on hosts that must be of the images' architecture."""
     files = {artifact.path: artifact.content.decode() for artifact in pipeline.render(plan)}

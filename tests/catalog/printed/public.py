@@ -56,6 +56,19 @@ GEMMA: Final = (
     " --enable-auto-tool-choice --tool-call-parser gemma4 --reasoning-parser gemma4 --max-num-batched-tokens 8192"
 )
 
+DSV41: Final = (
+    "--dtype bfloat16 --load-format b12x --block-size 256 --enable-prefix-caching --gpu-memory-utilization 0.87"
+    " --max-model-len auto --max-num-seqs 2 --max-num-batched-tokens 4096 --limit-mm-per-prompt '{\"image\":1}'"
+    ' --engram-config \'{"cpu_offload":false,"table_memory":"disk"}\' --linear-backend b12x --moe-backend b12x'
+    " --attention-backend b12x --reasoning-parser deepseek_v41 --tool-call-parser deepseek_v41"
+    " --enable-auto-tool-choice"
+)
+GLM_BIG: Final = (
+    "--trust-remote-code --reasoning-parser glm45 --tool-call-parser glm47 --enable-auto-tool-choice"
+    " --enable-prefix-caching --async-scheduling --kv-cache-dtype fp8_ds_mla"
+)
+POOLING: Final = "--runner pooling --gpu-memory-utilization 0.3 --max-model-len 32768 --trust-remote-code"
+
 
 def spec(text: str) -> str:
     """Write the option for speculation."""
@@ -65,6 +78,14 @@ def spec(text: str) -> str:
 def mtp(tokens: int) -> str:
     """Write the option for the heads in the checkpoint."""
     return spec(f'"method":"mtp","num_speculative_tokens":{tokens}')
+
+
+def dspark_v41(size: int) -> str:
+    """Write the option for the drafter in the checkpoint of DeepSeek-V4.1-Flash."""
+    return spec(
+        f'"method":"dspark","num_speculative_tokens":7,"draft_tensor_parallel_size":{size},"attention_backend":"B12X",'
+        '"draft_sample_method":"probabilistic","rejection_sample_method":"standard","enable_adaptive_verification":true'
+    )
 
 
 PRINTED: Final = {
@@ -187,6 +208,120 @@ PRINTED: Final = {
     "local-inference-lab/qwen3.8-flash-next-nvfp4#dual-spark": (
         f"{NEXT} --trust-remote-code --max-num-seqs 16 --gpu-memory-utilization 0.7"
     ),
+    "nvidia/qwen3.8-27b-nvfp4": f"{RADIXARK} "
+    + spec('"method":"dflash","model": "z-lab/Qwen3.8-27B-DFlash2", "num_speculative_tokens":8'),
+    "nvidia/qwen3.8-27b-nvfp4#dual-spark": f"{RADIXARK} "
+    + spec(
+        '"method":"dflash","model":"z-lab/Qwen3.8-27B-DFlash2","num_speculative_tokens":8,"draft_tensor_parallel_size":2'
+    ),
+    "nvidia/qwen3.8-27b-nvfp4#spark-64gb": (
+        f"--kv-cache-dtype fp8 --gpu-memory-utilization 0.7 --max-model-len 262144 --max-num-seqs 8"
+        f" --max-num-batched-tokens 8192 {PREFILL} --load-format fastsafetensors --tool-call-parser qwen3_xml"
+        f" {QWEN_TOOLS}"
+    ),
+    "deepseek-ai/deepseek-v4.1-flash": f"{DSV41} --kv-cache-memory-bytes 536870912 {dspark_v41(3)}",
+    "deepseek-ai/deepseek-v4.1-flash#four-sparks": f"{DSV41} {dspark_v41(4)}",
+    "openai/gpt-oss-120b": (
+        "--tool-call-parser openai --reasoning-parser openai_gptoss --enable-auto-tool-choice"
+        " --gpu-memory-utilization 0.70 --enable-prefix-caching --load-format fastsafetensors --quantization mxfp4"
+        " --mxfp4-backend CUTLASS --mxfp4-layers moe,qkv,o,lm_head --attention-backend FLASHINFER --kv-cache-dtype fp8"
+        " --max-num-batched-tokens 8192"
+    ),
+    "openai/gpt-oss-20b": "--max-model-len 131072 --gpu-memory-utilization 0.8",
+    "poolside/laguna-s-2.1-nvfp4": (
+        "--max-model-len 262144 --max-num-batched-tokens 8192 --max-num-seqs 32 --gpu-memory-utilization 0.85"
+        " --enable-chunked-prefill --enable-prefix-caching --enable-auto-tool-choice --tool-call-parser poolside_v1"
+        " --reasoning-parser poolside_v1 --trust-remote-code"
+        " --default-chat-template-kwargs '{\"enable_thinking\": true}'"
+        ' --override-generation-config \'{"temperature": 0.7, "top_p": 0.95}\' '
+        + spec('"method": "dflash", "model": "poolside/Laguna-S-2.1-DFlash-NVFP4", "num_speculative_tokens": 7')
+    ),
+    "nvidia/nemotron-labs-3-puzzle-75b-a9b-nvfp4": (
+        "--trust-remote-code --mamba-backend flashinfer --async-scheduling --tool-call-parser qwen3_coder"
+        " --reasoning-parser nemotron_v3 --enable-auto-tool-choice --enable-prefix-caching"
+        f" --max-num-batched-tokens 8192 --max-num-seqs 4 --max-model-len 262144 --gpu-memory-utilization 0.88 {mtp(3)}"
+    ),
+    "thinkingmachines/inkling-small-nvfp4": (
+        "--trust-remote-code --tokenizer-mode inkling --enable-auto-tool-choice --tool-call-parser inkling"
+        " --reasoning-parser inkling --gpu-memory-utilization 0.8 --max-model-len 262144 --max-num-seqs 2"
+        f" --load-format instanttensor --quantization nvfp4 {PREFILL} {mtp(1)}"
+        ' --compilation-config \'{"cudagraph_mode":"FULL_AND_PIECEWISE","custom_ops":["all"]}\''
+    ),
+    "stepfun-ai/step-3.7-flash-nvfp4": (
+        "--trust-remote-code --gpu-memory-utilization 0.8 --distributed-executor-backend ray --max-model-len 262144"
+        " --enable-auto-tool-choice --reasoning-parser step3p5 --tool-call-parser step3p5 --load-format instanttensor"
+    ),
+    "xiaomi/mimo-v2.5-nvfp4": (
+        "--trust-remote-code --dtype auto --distributed-executor-backend ray --load-format safetensors"
+        ' --hf-overrides \'{"architectures":["MiMoV2OmniForCausalLM"]}\''
+        ' --limit-mm-per-prompt \'{"image":4,"video":1,"audio":1}\' --mm-encoder-tp-mode data'
+        " --attention-backend triton_attn_diffkv --moe-backend flashinfer_cutlass --kv-cache-dtype nvfp4"
+        " --gpu-memory-utilization 0.83 --max-model-len 1000000 --max-num-batched-tokens 2048 --max-num-seqs 3"
+        " --block-size 64 --enable-prefix-caching --enable-chunked-prefill --no-async-scheduling"
+        " --enable-auto-tool-choice --tool-call-parser mimo --reasoning-parser mimo"
+        " --default-chat-template-kwargs '{\"enable_thinking\":false}'"
+        " --generation-config vllm --enforce-eager --disable-uvicorn-access-log "
+        + spec('"method":"mtp","num_speculative_tokens":1,"use_local_argmax_reduction":false')
+    ),
+    "zai-org/glm-5.3-flash": (
+        "--max-model-len 524288 --max-num-seqs 4 --max-num-batched-tokens 4096 --gpu-memory-utilization 0.88"
+        " --kv-cache-dtype fp8_ds_mla --moe-backend marlin --disable-custom-all-reduce --enable-auto-tool-choice"
+        " --enable-chunked-prefill --enable-prefix-caching --reasoning-parser glm45 --tool-call-parser glm47"
+        f" --distributed-executor-backend ray --trust-remote-code {mtp(5)}"
+    ),
+    "local-inference-lab/glm-5.3-flash-nvfp4": (
+        "--trust-remote-code --decode-context-parallel-size 1 --dcp-comm-backend a2a --disable-custom-all-reduce"
+        " --mamba-cache-mode align --enable-prefix-caching --enable-chunked-prefill --dtype bfloat16"
+        " --kv-cache-dtype fp8 --quantization modelopt_mixed --attention-backend B12X --block-size 256"
+        " --linear-backend b12x --moe-backend marlin --no-enable-flashinfer-autotune --load-format instanttensor"
+        " --model-loader-extra-config '{\"instanttensor_copy\":false}' --gpu-memory-utilization 0.88"
+        " --max-model-len 1000000 --max-num-seqs 8 --max-num-batched-tokens 2048 --reasoning-parser deepseek_r1"
+        " --tool-call-parser glm47 --enable-auto-tool-choice --enable-expert-parallel"
+        ' --hf-overrides \'{"num_attention_heads":66,"num_key_value_heads":66,"linear_num_heads":66,"text_config":'
+        '{"num_attention_heads":66,"num_key_value_heads":66,"linear_num_heads":66}}\' --mm-encoder-tp-mode data'
+        ' --mm-processor-cache-gb 0 --skip-mm-profiling --limit-mm-per-prompt \'{"image": 4, "video": 1}\''
+        ' --default-chat-template-kwargs \'{"enable_thinking":true,"reasoning_effort":"low"}\' '
+        + spec(
+            '"method":"dflash","model":"incoai/GLM-5.3-Flash-DFlash2","num_speculative_tokens":7,"kv_cache_dtype":"auto",'
+            '"draft_tensor_parallel_size":1,"draft_load_config":{"load_format":"safetensors"}'
+        )
+    ),
+    "quanttrio/glm-5.2-int4-int8mix": (
+        f"{GLM_BIG} --default-chat-template-kwargs '{{\"clear_thinking\":false}}' --decode-context-parallel-size 2"
+        f' --hf-overrides \'{{"index_topk_pattern":"FFF{"SSSF" * 18}SSS"}}\' --dcp-kv-cache-interleave-size 1'
+        " --attention-backend B12X_MLA_SPARSE --max-model-len 327680 --max-num-seqs 1 --max-num-batched-tokens 2048"
+        " --gpu-memory-utilization 0.89"
+        ' --compilation-config \'{"cudagraph_mode":"FULL","max_cudagraph_capture_size":10}\' '
+        + spec(
+            '"method":"mtp","quantization":"compressed-tensors","draft_attention_backend":"B12X_MLA_SPARSE",'
+            '"num_speculative_tokens":4,"draft_sample_method":"probabilistic"'
+        )
+    ),
+    "2wild4tv/glm-5.3-int4-int8mix": (
+        f"{GLM_BIG} --max-model-len 200000 --max-num-seqs 6 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.91"
+        ' --kv-cache-memory-bytes 10950000000 --compilation-config \'{"cudagraph_mode":"FULL"}\' '
+        + spec(
+            '"method":"mtp","num_speculative_tokens":4,"draft_tensor_parallel_size":1,"attention_backend":"FLASHMLA_SPARSE"'
+        )
+    ),
+    **dict.fromkeys(
+        ("qwen/qwen3-vl-embedding-8b", "qwen/qwen3-vl-embedding-8b#small"),
+        f"{POOLING} --load-format safetensors",
+    ),
+    **dict.fromkeys(
+        ("qwen/qwen3-vl-reranker-8b", "qwen/qwen3-vl-reranker-8b#small"),
+        f"{POOLING} --load-format fastsafetensors",
+    ),
+    "qwen/qwen3-asr-1.7b": "",
+    **dict.fromkeys(
+        ("radixark/qwen3.8-27b-nvfp4-sglang", "radixark/qwen3.8-27b-nvfp4-sglang#fp8"),
+        "--trust-remote-code --kv-cache-dtype fp8_e4m3 --mem-fraction-static 0.80 --attention-backend flashinfer"
+        " --chunked-prefill-size 2048 --reasoning-parser qwen3 --tool-call-parser qwen3_coder",
+    ),
+    "nvidia/nemotron-3.5-lightning-30b-a3b-nvfp4-sglang": (
+        "--mamba-ssm-dtype float16 --mem-fraction-static 0.78 --cuda-graph-max-bs-decode 4"
+        " --reasoning-parser nemotron_3 --tool-call-parser qwen3_coder"
+    ),
     "nvidia/minimax-m3-nvfp4": (
         "--max-num-seqs 8 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.87 --kv-cache-dtype fp8"
         " --moe-backend flashinfer_b12x --load-format instanttensor --block-size 128 --max-model-len 262144"
@@ -209,5 +344,31 @@ DIFFERS: Final = {
         "the list of cudagraph_capture_sizes is omitted",
     ),
     "nvidia/gemma-4-31b-it-nvfp4#assistant": ({"speculative-config"}, "the method of speculation is named"),
+    **dict.fromkeys(
+        ("deepseek-ai/deepseek-v4.1-flash", "deepseek-ai/deepseek-v4.1-flash#four-sparks"),
+        ({"speculative-config"}, "rejection_sample_method and enable_adaptive_verification are omitted"),
+    ),
+    "openai/gpt-oss-20b": ({"tool-call-parser", "enable-auto-tool-choice"}, "tool_call_parser openai is added"),
+    **dict.fromkeys(
+        ("stepfun-ai/step-3.7-flash-nvfp4", "zai-org/glm-5.3-flash"),
+        ({"distributed-executor-backend"}, "distributed_executor_backend ray is omitted"),
+    ),
+    "xiaomi/mimo-v2.5-nvfp4": (
+        {"distributed-executor-backend", "speculative-config"},
+        "use_local_argmax_reduction is omitted",
+    ),
+    "local-inference-lab/glm-5.3-flash-nvfp4": (
+        {"speculative-config"},
+        "kv_cache_dtype and draft_load_config of the drafter are omitted",
+    ),
+    "quanttrio/glm-5.2-int4-int8mix": ({"speculative-config"}, "draft_attention_backend is omitted"),
+    **dict.fromkeys(
+        ("qwen/qwen3-vl-reranker-8b", "qwen/qwen3-vl-reranker-8b#small"),
+        ({"hf-overrides"}, "hf_overrides is added"),
+    ),
+    "qwen/qwen3-asr-1.7b": (
+        {"gpu-memory-utilization", "max-model-len"},
+        "gpu_memory_utilization 0.2 is added",
+    ),
 }
 """Entry → the options in which it differs, and the correction that says so."""
