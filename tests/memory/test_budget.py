@@ -113,8 +113,10 @@ def test_a_drafter_that_reads_layers_of_the_model_takes_more() -> None:
         given = {**GUIDE, "max_num_batched_tokens": 32_768}
         return least_bytes(placed(given, shape=network(QWEN), speculation=Speculation(method, 3)).inside)
 
-    assert taken("dflash") - taken("mtp") == 2 * 5 * 32_768 * 2048 * 2
-    assert taken("eagle3") - taken("mtp") == 2 * 3 * 32_768 * 2048 * 2
+    vector = 32_768 * 2048 * 2
+    assert taken("mtp") - taken("ngram") == (2 * 1 + 3) * vector
+    assert taken("eagle3") - taken("ngram") == (2 * 3 + 3) * vector
+    assert taken("dflash") - taken("ngram") == (2 * 5 + 3) * vector
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ CACHE: Final = "vllm/config/cache.py"
 PAGES: Final = "vllm/v1/kv_cache_interface.py"
 UTILS: Final = "vllm/v1/core/kv_cache_utils.py"
 SECOND: Final = "vllm/v1/worker/gpu/model_runner.py"
+SAMPLER: Final = "vllm/v1/worker/gpu/sample/sampler.py"
 
 
 class Boundary(NamedTuple):
@@ -65,6 +66,7 @@ BOUNDARIES: Final = (
     Boundary("kv:_GRANTS_NVFP4", CACHE, '"nvfp4"'),
     Boundary("kv:_SPARSE_IS_FP8", "vllm/v1/attention/backends/registry.py", "SM120"),
     Boundary("options:_KNOWS_VERY_LARGE", "vllm/engine/arg_utils.py", r"160 \* GiB"),
+    Boundary("options:_CAPTURES_DECODES", CONFIG, "uniform_decode_sizes"),
     Boundary("options:_COUNTS_IN_FLIGHT", PAGES, "in_flight"),
     Boundary("options:_HIGHER_UTILIZATION", CACHE, r"gpu_memory_utilization: float = Field\(default=0\.92"),
     Boundary("packed:_OVERLAID", UTILS, "overlaid|overlay"),
@@ -73,6 +75,8 @@ BOUNDARIES: Final = (
     Boundary("pages:_WINDOWS_HAVE_VALUES", PAGES, r"class SlidingWindowSpec(?:(?!\nclass ).)*head_size_v"),
     Boundary("overhead:_FIRST_MEASURES", "vllm/envs.py", '"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", "1"'),
     Boundary("overhead:_SECOND_MEASURES", SECOND, _NOTHING, appears=False),
+    Boundary("overhead:_SECOND_ENCODES", SECOND, _within("profile_run", "profile_encoder_cache")),
+    Boundary("overhead:_SECOND_SAMPLES", SAMPLER, r"-> torch\.Tensor:\s*# Copy logits to a new FP32", appears=False),
     Boundary("overhead:_TAKES_QUANTIZED", CONFIG, _IS_MOE, appears=False),
     Boundary("overhead:_TAKES_DENSE", CONFIG, _IS_MOE),
     *map(_served, ("Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM", "DeepseekV2ForCausalLM")),
