@@ -249,7 +249,7 @@ def test_memory_beyond_the_share_is_that_of_ten_starts(used: int, share: float, 
 
 
 def test_an_engine_is_planned_as_the_largest_of_five_starts() -> None:
-    """The share of memory of five engines (PSS), in GiB, before requests; with shared pages counted whole up to 2.28."""
+    """The memory of five engines in GiB, before requests, with their part of shared pages (PSS)."""
     largest = max(1.76, 2.10, 1.61, 1.95, 1.67) * GIB
     least, most = budget.process_bytes(0, leads=True)
     assert largest <= most - budget.BEYOND_BYTES[1] < largest * 1.01

@@ -87,9 +87,10 @@ BOUNDARIES: Final = (
 BY_RECORDING: Final = (
     *("blocks:_KEEPS_ONE_BLOCK", "fit:_TOLD_POOL", "layers:_MAMBA_CHECKPOINTS", "options:_CACHES_HYBRIDS"),
     *("packed:_FIRST", "packed:_SIZES_SHARED", "pages:_ALIGNS_LATENT", "pages:_PADS_ANY_PAGE"),
-    "overhead:_MIXED_DRAFTERS",
+    *("overhead:_MIXED_DRAFTERS", "speed:_FAST_MXFP4"),
 )
-"""Constants that no single pattern shows: tests/memory/recorded has vLLM's own results on both sides of most."""
+"""Constants that no single pattern shows: tests/memory/recorded has vLLM's own results on both sides of most, and
+tests/memory/rates.py published speeds."""
 
 
 def release(constant: str) -> tuple[int, ...]:
@@ -145,9 +146,9 @@ def table(archives: Path, newest: str) -> str:
     lines += [f"| {' | '.join(row)} |" for row in rows(archives, newest)]
     lines += [
         "",
-        "`yes`: the file has the pattern of boundaries.py. No single pattern shows these constants; they follow",
+        "`yes`: the file has the pattern of boundaries.py. No single pattern shows these constants; they follow from",
+        f"recorded results of vLLM's own functions or published speeds: {', '.join(map('`{}`'.format, BY_RECORDING))}.",
     ]
-    lines += [f"from recorded results of vLLM's own functions: {', '.join(f'`{each}`' for each in BY_RECORDING)}."]
     return "\n".join(lines) + "\n"
 
 
