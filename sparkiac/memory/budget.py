@@ -21,15 +21,16 @@ _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
 _API_SERVER_BYTES: Final = 1042 << 20
-"""Resident memory of vLLM's API server: 1.02 GiB in two starts on an H100 (0.23.0)."""
-_ENGINE_BYTES: Final = 516 << 20
-"""Resident memory of vLLM's engine process without a worker: 0.50 GiB in one start on a CPU (0.23.0)."""
-BEYOND_BYTES: Final = (100 << 20, 1230 << 20)
+"""Resident memory of vLLM's API server: 1.02 GiB in two starts on an H100 (0.23.0), 0.98 to 1.07 in five (0.26.0)."""
+_ENGINE_BYTES: Final = 2151 << 20
+"""Memory of vLLM's engine process on the host: 1.61 to 2.10 GiB in five starts on an H100 (0.26.0, PSS), 0.50 GiB in
+one on a CPU (0.23.0)."""
+BEYOND_BYTES: Final = (0, 1230 << 20)
 """GPU memory that a server held beyond its share and the graphs on top of it, after requests: CUDA's context and late
-allocations. Five starts on an H100 (0.23.0): 0.10 to 1.20 GiB."""
+allocations. Ten starts on an H100 (0.23.0, 0.26.0): none to 1.20 GiB."""
 PROCESSES_SOURCE: Final = (
-    "part of the reserve; for each server: API server 1.02 GiB (two starts on an H100) or as recorded, engine 0.50 GiB "
-    "(one on a CPU), CUDA context and late allocations 0.10 to 1.20 GiB (five on an H100)"
+    "part of the reserve; for each server: API server 1.02 GiB (two starts on an H100) or as recorded, engine 0 to "
+    "2.10 GiB, unless it is in the share (five on an H100), CUDA context and late allocations 0 to 1.20 GiB (ten)"
 )
 
 

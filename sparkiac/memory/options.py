@@ -22,6 +22,8 @@ _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
 """Largest batch size with a CUDA graph, if none is set."""
+_CAPTURES_DECODES: Final = (0, 29)
+"""Since this release a server with drafts also captures the sizes of whole decode batches."""
 _CACHES_HYBRIDS: Final = (0, 28)
 """Since this release prefix caching is also on by default for hybrid models."""
 # Options that change the pool in a way that is not supported here, unless they have this value.
@@ -111,22 +113,22 @@ def whole(value: object) -> int | None:
 
 
 def read(
-    given: Mapping[str, object], *, release: tuple[int, ...], gpu_bytes: int | None = None
+    given: Mapping[str, object], *, release: tuple[int, ...], gpu_bytes: int | None = None, drafts: int = 0
 ) -> ServerOptions | Unknown:
     """Return the effective options.
 
     `given` are options of the engine in snake_case; irrelevant ones are ignored. `gpu_bytes` is the memory that NVML
     reports, which determines the default batch size; it reports none on GB10, so vLLM takes the defaults of a small
-    GPU there. Unknown lists options with an invalid or unsupported value.
+    GPU there. `drafts` are the drafted tokens of a step. Unknown lists options with an invalid or unsupported value.
     """
     reader = _OptionReader(given)
     requests, batch = _batch(gpu_bytes or 0, release)
-    requests = reader.count("max_num_seqs", requests)
+    requests, batch = reader.count("max_num_seqs", requests), reader.count("max_num_batched_tokens", batch)
     options = ServerOptions(
         release=release,
         max_model_len=reader.context(),
         max_num_seqs=requests,
-        max_num_batched_tokens=reader.count("max_num_batched_tokens", batch),
+        max_num_batched_tokens=batch,
         gpu_memory_utilization=reader.share("gpu_memory_utilization", default_utilization(release)),
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
@@ -141,7 +143,7 @@ def read(
         enforce_eager=reader.boolean("enforce_eager") is True,
         async_scheduling=reader.boolean("async_scheduling") is not False,
         encodes=reader.encodes(),
-        graph_sizes=reader.graph_sizes(requests),
+        graph_sizes=reader.graph_sizes(requests, batch, verified=1 + drafts, release=release),
     )
     reader.refuse(_OTHER_POOLS)
     reader.refuse_within("attention_config", _OTHER_INDEXERS)
@@ -153,6 +155,11 @@ def _batch(gpu_bytes: int, release: tuple[int, ...]) -> tuple[int, int]:
     if release >= _KNOWS_VERY_LARGE and gpu_bytes >= _VERY_LARGE_GPU_BYTES:
         return 1024, 16_384
     return (1024, 8192) if gpu_bytes >= _LARGE_GPU_BYTES else (256, 2048)
+
+
+def _grid(largest: int) -> set[int]:
+    """Return vLLM's batch sizes with CUDA graphs up to the largest one."""
+    return {size for size in (1, 2, 4, *range(8, 256, 8), *range(256, largest + 1, 16)) if size <= largest}
 
 
 class _OptionReader:
@@ -203,18 +210,24 @@ class _OptionReader:
         none = isinstance(limits, Mapping) and limits.get("image") == limits.get("video") == 0
         return not none and self.boolean("language_model_only") is not True
 
-    def graph_sizes(self, requests: int) -> int:
-        """Return the number of batch sizes with CUDA graphs: those that are set, or vLLM's (VllmConfig)."""
+    def graph_sizes(self, requests: int, batch: int, *, verified: int, release: tuple[int, ...]) -> int:
+        """Return the number of batch sizes with CUDA graphs: those that are set, or vLLM's (VllmConfig).
+
+        `verified` are the tokens of a request in one step of decoding.
+        """
         compiling = self.given.get("compilation_config")
         config = compiling if isinstance(compiling, Mapping) else {}
         if self.boolean("enforce_eager") or config.get("cudagraph_mode") == "NONE":
             return 0
         listed = self.given.get("cudagraph_capture_sizes", config.get("cudagraph_capture_sizes"))
         if isinstance(listed, (list, tuple)):
-            return len(listed)
+            return sum(size <= batch for size in set(listed))
         most = self.given.get("max_cudagraph_capture_size", config.get("max_cudagraph_capture_size"))
-        largest = most if isinstance(most, int) else min(2 * requests, _LARGEST_GRAPH)
-        return min(largest, 3) + min(largest, 256) // 8 + max(0, largest - 256) // 16
+        if isinstance(most, int):
+            return len(_grid(min(most, batch)))
+        largest = min(2 * requests * verified, _LARGEST_GRAPH, batch)
+        decodes = {verified * count for count in (*_grid(requests), requests)} if release >= _CAPTURES_DECODES else ()
+        return len({*_grid(largest), *(size for size in decodes if size <= largest)})
 
     def refuse(self, neutral: Mapping[str, object]) -> None:
         """Record options with another value than the supported one."""

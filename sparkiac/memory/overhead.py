@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
+from sparkiac.memory.activations import (
+    drafter_bytes,
+    encoded_bytes,
+    encoder_bytes,
+    language_bytes,
+    unpacked_bytes,
+)
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB, Term, not_negative
@@ -19,15 +25,22 @@ RUNTIME_BYTES: Final = 3 * GIB
 RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
 _MIB: Final = 1 << 20
 _GRAPHS_BYTES: Final = 100 * _MIB
-_GRAPH_BYTES: Final = 11 * _MIB
-"""CUDA graphs: a fixed part, and one for each captured batch size. Starts on an H100: 0.16 to 0.60 GiB."""
-GRAPHS_SPREAD: Final = (0.59, 1.55)
-ACTIVATIONS_SPREAD: Final = (0.75, 1.14)
-"""Recorded sizes of starts on an H100, as shares of what these formulas give."""
+GRAPH_BYTES: Final = 11 * _MIB
+"""CUDA graphs: a fixed part, and one for each captured batch size. Eighteen starts on an H100: 0.15 to 1.52 GiB."""
+GRAPHS_SPREAD: Final = (0.53, 1.73)
+ACTIVATIONS_SPREAD: Final = (0.63, 1.31)
+"""A tenth beyond the recorded sizes of starts on an H100, as shares of what these formulas give."""
 _NCCL_BYTES: Final = 550 * _MIB
 """Buffers of NCCL on each rank, before the request: 0.53 GiB (two ranks, vLLM 0.23.0)."""
 _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)
+_SECOND_ENCODES: Final = (0, 27)
+"""Since this release the V2 model runner runs the encoder while vLLM profiles."""
+_SAMPLED_BYTES: Final = 8
+"""The sampler copies logits to 32 bits, twice."""
+_SECOND_SAMPLES: Final = (0, 26)
+_LOGIT_BYTES: Final = 2
+"""Since this release the sampler of the V2 model runner keeps the logits of the model while vLLM profiles."""
 _TAKES_QUANTIZED: Final = (0, 24)
 _TAKES_DENSE: Final = (0, 25)
 """Since this release the V2 model runner serves every network without experts and recurrent states."""
@@ -112,11 +125,14 @@ def _profiled(facts: OverheadFacts) -> tuple[Term, ...]:
     batch = options.max_num_batched_tokens
     if shape is None:
         return ()
-    language = language_bytes(batch, shape=shape, options=options, speculation=facts.speculation)
+    second = _second(shape, options.release, facts.speculation)
+    sampled = _LOGIT_BYTES if second and options.release >= _SECOND_SAMPLES else _SAMPLED_BYTES
+    language = language_bytes(batch, shape=shape, options=options, speculation=facts.speculation, sampled_bytes=sampled)
     if language is None:
         return ()
     language += drafter_bytes(batch, shape=shape, speculation=facts.speculation)
-    encoder = encoder_bytes(batch, shape=shape, options=options)
+    encodes = _profiles_encoder(facts)
+    encoder = encoder_bytes(batch, shape=shape, options=options) if encodes else 0
     what = "the largest images through the encoder" if encoder > language else "the widest layer and the logits"
     terms = [
         _runtime(facts.device),
@@ -124,11 +140,16 @@ def _profiled(facts: OverheadFacts) -> tuple[Term, ...]:
             *ACTIVATIONS_SPREAD
         ),
     ]
-    if waiting := encoded_bytes(batch, shape=shape, options=options):
+    if encodes and (waiting := encoded_bytes(batch, shape=shape, options=options)):
         terms.append(Term("encoder cache", waiting, "encoded images of one batch", assumed=True))
     if options.graph_sizes and measures_graphs(options, shape, facts.speculation):
-        terms.append(_between(_graphs(options), facts.device.graphs))
+        terms.append(_between(_graphs(facts), facts.device.graphs))
     return tuple(terms)
+
+
+def _profiles_encoder(facts: OverheadFacts) -> bool:
+    release = facts.options.release
+    return release >= _SECOND_ENCODES or not (facts.shape and _second(facts.shape, release, facts.speculation))
 
 
 def _runtime(device: Device) -> Term:
@@ -145,13 +166,27 @@ def _outside(facts: OverheadFacts) -> Iterator[Term]:
     if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
         source = "measured: startup log; in addition to the requested memory"
         measured = calibration.graphs_bytes if calibration else None
-        yield _graphs(options) if measured is None else Term("CUDA graphs", measured, source)
+        yield _graphs(facts) if measured is None else Term("CUDA graphs", measured, source)
+    if facts.shape and not _profiles_encoder(facts):
+        yield from _images(options, facts.shape)
     if options.tensor_parallel_size * options.pipeline_parallel_size > 1:
         yield Term("NCCL", _NCCL_BYTES, "buffers of a rank: 0.53 GiB in a start of two ranks", assumed=True)
 
 
-def _graphs(options: ServerOptions) -> Term:
-    size = _GRAPHS_BYTES + options.graph_sizes * _GRAPH_BYTES
+def _images(options: ServerOptions, shape: Shape) -> Iterator[Term]:
+    batch = options.max_num_batched_tokens
+    size = encoder_bytes(batch, shape=shape, options=options) + encoded_bytes(batch, shape=shape, options=options)
+    if size:
+        source = "one batch of images, which this release does not measure before it allocates the pool"
+        yield Term("encoder", size, source, assumed=True).between(0, 1)
+
+
+def _graphs(facts: OverheadFacts) -> Term:
+    options, shape, speculation = facts.options, facts.shape, facts.speculation
+    size = _GRAPHS_BYTES + options.graph_sizes * GRAPH_BYTES
+    if shape and speculation and speculation.predicts and not _second(shape, options.release, speculation):
+        # The first runner captures MTP layers without a batch, so latent attention unpacks the longest prompt.
+        size += unpacked_bytes(shape, options, speculation)
     estimate = Term("CUDA graphs", size, f"an estimate for {options.graph_sizes} batch sizes", assumed=True)
     return estimate.between(*GRAPHS_SPREAD)
 

@@ -91,7 +91,7 @@ class Prediction(NamedTuple):
 
 def predict(setup: Setup) -> Prediction:
     """Return the prediction for one vLLM server."""
-    read = options.read(setup.given, release=setup.release)
+    read = options.read(setup.given, release=setup.release, drafts=setup.draft_tokens)
     formed = shape_of(setup.checkpoint)
     speculation = _speculation(setup)
     wrong = unknown_of(read, formed, speculation)

@@ -76,10 +76,10 @@ def calibration(record: StartRecord, *, drafter_bytes: int) -> Measured:
 def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tuple[int, ...]) -> Device:
     """Return the memory outside PyTorch of a start of the same model: what the formulas of the other terms leave."""
     took = overhead_bytes(record)
-    read = options.read(record.subject.options, release=release)
+    drafts = record.subject.drafts
+    read = options.read(record.subject.options, release=release, drafts=drafts.tokens if drafts else 0)
     if took is None or isinstance(read, Unknown):
         return device
-    drafts = record.subject.drafts
     speculation = Speculation(drafts.method, drafts.tokens) if drafts else None
     terms = overhead.inside(overhead.OverheadFacts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
     # The formulas can exceed what the record measured at its batch size; the recorded memory is the minimum.

@@ -1,8 +1,8 @@
 """Expected speed, as a range with its source: from memory bandwidth, time per layer and published rates.
 
 The time of a decode step is the bytes that it reads divided by a share of the bandwidth, and a constant for each layer:
-starting kernels, routing, small kernels. Both have bounds by the class of the network. docs/memory.md compares the
-ranges with published speeds.
+starting kernels, routing, small kernels. Both have bounds by the class of the network; eager mode, ranks on other hosts
+and older kernels make the slower one longer. docs/memory.md compares the ranges with published speeds.
 """
 
 from __future__ import annotations
@@ -13,11 +13,22 @@ from typing import Final, NamedTuple
 
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.layers import Shape, Width
+from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.values import Unknown
 from sparkiac.model.facts import Prefill
 
 _PACKED: Final = ("U8", "I8", "F4")
 _OUTPUT_BITS: Final = (16, 4)
+_EAGER_S: Final = 600e-6
+"""Most seconds for a layer without CUDA graphs: 594 us (gpt-oss-120b: 58.5 tokens per second with, 26 without)."""
+_EAGER_STATES_S: Final = 1500e-6
+"""The same of a network with recurrent states: 1,450 us (Nemotron-3-Nano on an H100, 12.7 tokens per second)."""
+_LINK_S: Final = 150e-6
+"""Most seconds for the two all-reduces of a layer between hosts: what Qwen3-235B on two needs beside its bytes."""
+_FAST_MXFP4: Final = (0, 19)
+"""First release in which a start of gpt-oss-120b was as fast as other networks with experts."""
+_SLOW_MXFP4_S: Final = 150e-6
+"""Most seconds for a layer in earlier releases: 33.5 tokens per second in 0.15.1 (NVIDIA/dgx-spark-playbooks#79)."""
 
 
 class Pace(NamedTuple):
@@ -133,10 +144,15 @@ def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
     drafting: Drafting | None = None,
     servers: int = 1,
     machine: GpuSpeed = SPARK,
+    slower_s: float = 0.0,
 ) -> Range:
-    """Return tokens per second of one request after `context` tokens, while `servers` decode on one memory."""
+    """Return tokens per second of one request after `context` tokens, while `servers` decode on one memory.
+
+    `slower_s` is what the options add to each layer at most.
+    """
     drafts = drafting or Drafting(0, 0.0, 0.0)
     pace = _pace(shape, machine)
+    pace = pace._replace(layer_s=(pace.layer_s[0] + slower_s, pace.layer_s[1]))
     drafted = (drafts.drafter_bytes + bits * drafts.output_elements // 8 for bits in _OUTPUT_BITS)
     bounds = zip((read.high, read.low), reversed(drafts.growth), drafted, pace.share, pace.layer_s, strict=True)
     slowest, fastest = (
@@ -152,6 +168,18 @@ def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
         f"{pace.share[0]:.0%} to {pace.share[1]:.0%} of {machine.source}, and {1e6 * pace.layer_s[1]:.0f} to "
         f"{1e6 * pace.layer_s[0]:.0f} us for each layer",
     )
+
+
+def slower_layer_s(shape: Shape, options: ServerOptions) -> float:
+    """Return the most seconds that eager mode, ranks on other hosts and older kernels add to each layer."""
+    eager = _EAGER_STATES_S if shape.hybrid else _EAGER_S
+    old = "GptOssForCausalLM" in shape.architectures and options.release < _FAST_MXFP4
+    added = (
+        (eager, options.graph_sizes == 0),
+        (_LINK_S, options.tensor_parallel_size > 1),
+        (_SLOW_MXFP4_S, old),
+    )
+    return sum(seconds for seconds, applies in added if applies)
 
 
 def between(known: Mapping[int, Range], context: int) -> Range | None:

@@ -88,11 +88,18 @@ class _SpeedFacts(NamedTuple):
     layout: Cache
     shape: Shape
     drafting: speed.Drafting | None
+    slower_s: float
 
     def at(self, context: int, *, servers: int = 1) -> Range:
         """Return the expected speed after `context` tokens."""
         return speed.decode(
-            self.read, self.layout, context=context, shape=self.shape, drafting=self.drafting, servers=servers
+            self.read,
+            self.layout,
+            context=context,
+            shape=self.shape,
+            drafting=self.drafting,
+            servers=servers,
+            slower_s=self.slower_s,
         )
 
 
@@ -105,10 +112,12 @@ def _speed(it: KnownServer, found: Prediction, server: ServerMemory, acceptance:
         tensors=it.locked.tensors if it.locked else None,
         width=None if isinstance(found.shape, Unknown) else found.shape.width,
     )
-    if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
-        return unknown_of(read, found.cache) or Unknown(())
+    options, shape, layout = found.options, found.shape, found.cache
+    if isinstance(read, Unknown) or isinstance(shape, Unknown) or isinstance(layout, Unknown):
+        return unknown_of(read, layout) or Unknown(())
     accepted = _ACCEPTED if acceptance is None else (acceptance,) * 2
-    return _SpeedFacts(read, found.cache, found.shape, _drafting(it, server, found.shape, accepted))
+    slower_s = 0.0 if isinstance(options, Unknown) else speed.slower_layer_s(shape, options)
+    return _SpeedFacts(read, layout, shape, _drafting(it, server, shape, accepted), slower_s)
 
 
 def _inside(server: ServerMemory, name: str) -> int | None:
@@ -122,14 +131,13 @@ def _drafting(
     if drafts is None:
         return None
     tokens, active_b = drafts.get("num_speculative_tokens") or 0, it.parameters[1]
-    size = _inside(server, "drafter")
-    reads_output = size is None and shape.width.hidden and shape.width.vocabulary
+    size, output = _inside(server, "drafter"), (shape.width.hidden or 0) * (shape.width.vocabulary or 0)
     ranks = it.container.server.options.get("tensor_parallel_size") or 1
     return speed.Drafting(
         tokens,
         *accepted,
         drafter_bytes=size or 0,
-        output_elements=(shape.width.hidden or 0) * (shape.width.vocabulary or 0) // ranks if reads_output else 0,
+        output_elements=output // ranks if size is None else 0,
         growth=speed.growth(shape.width, tokens, active_params=None if active_b is None else active_b * 1e9),
     )
 

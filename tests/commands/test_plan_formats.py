@@ -66,8 +66,8 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
         "▒ chat KV cache 41.6 GiB what the other terms leave",
         "▓ chat CUDA graphs 1.0 GiB [1]",
         "▞ asr 8.0 GiB the inventory",
-        "░ processes of vLLM 2.7 GiB assumed [2]",
-        "░ system and page cache 9.2 GiB assumed [3]",
+        "░ processes of vLLM 4.3 GiB assumed [2]",
+        "░ system and page cache 7.6 GiB assumed [3]",
         "· left free 38.6 GiB not used",
     ]
     notes = " ".join(" ".join(lines[lines.index("Where sizes come from:") :]).split())
@@ -173,7 +173,7 @@ def test_one_shortage_has_one_figure_everywhere(cli: Cli, written: Callable[[str
     [finding] = [line for line in cli("check", "lab.yaml").err.splitlines() if "error MEM103" in line]
     said = "41.0 GiB over budget"
     assert f"spark-01 is {said}: it has 119.0 GiB, and these are needed: chat 107.1 GiB" in finding
-    assert "processes of vLLM 2.7 GiB, system and page cache 9.2 GiB" in finding
+    assert "processes of vLLM 4.3 GiB, system and page cache 7.6 GiB" in finding
     memory = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]["memory"]
     assert f"{-memory['headroom_bytes'] / 2**30:.1f} GiB over budget" == said
     assert memory["most_bytes"] == memory["headroom_bytes"]

@@ -44,9 +44,9 @@ def network(handle: str) -> Shape:
     return found
 
 
-def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST) -> ServerOptions:
+def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, drafts: int = 0) -> ServerOptions:
     """Return options that make sense."""
-    found = options.read(given or {}, release=release)
+    found = options.read(given or {}, release=release, drafts=drafts)
     assert isinstance(found, ServerOptions), found
     return found
 

@@ -1,4 +1,4 @@
-"""Published decode speeds beside the ranges that are expected: 24 of the sources on DGX Spark, 10 on an H100.
+"""Published decode speeds beside the ranges that are expected: 29 of the sources on DGX Spark, 10 on an H100.
 
 `python -m tests.memory.rates` prints the table of docs/memory.md; a test holds the page to it.
 """
@@ -11,7 +11,7 @@ from sparkiac.memory import speed
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.speed import SPARK, Drafting, GpuSpeed, Pace, Range, Reads
 from sparkiac.memory.values import GIB
-from tests.memory.known import GUIDE, LATEST, QWEN, laid, network
+from tests.memory.known import GUIDE, LATEST, QWEN, laid, network, told
 from tests.memory.stated import CODER, FLASH, FLASH_RELEASE, FLASH_TOLD, POST
 
 ACCEPTED: Final = (0.6, 0.85)
@@ -62,7 +62,16 @@ class Rate(NamedTuple):
             head = 0 if self.drafter_gb else (width.hidden or 0) * (width.vocabulary or 0) // self.ranks
             drafter = round(self.drafter_gb * 1e9)
             drafting = Drafting(tokens, *self.accepted, drafter_bytes=drafter, output_elements=head, growth=more)
-        return speed.decode(read, layout, context=self.depth, shape=shape, drafting=drafting, machine=self.machine)
+        options = told({"tensor_parallel_size": self.ranks, **self.given}, release=self.release)
+        return speed.decode(
+            read,
+            layout,
+            context=self.depth,
+            shape=shape,
+            drafting=drafting,
+            machine=self.machine,
+            slower_s=speed.slower_layer_s(shape, options),
+        )
 
     @property
     def inside(self) -> bool:
@@ -75,7 +84,9 @@ class Rate(NamedTuple):
         return self.expected.high / self.expected.low
 
 
-_G, _P, _T = "Spark guide", "dual-Spark post", "DeepSeek-V4 thread"
+_G, _P, _T, _C = "Spark guide", "dual-Spark post", "DeepSeek-V4 thread", "conselara.dev"
+_NONE: Final = (0.0, 0.0)
+"""Rows that were added after the constants."""
 _GEMMA: Final = {"kv_cache_dtype": "fp8", "max_model_len": 65_536}
 _PLAIN: Final = {"max_model_len": 65_536}
 _NANO: Final = "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"
@@ -125,17 +136,23 @@ def _flash(depth: int, stated: float, line: str, former: tuple[float, float], at
     )
 
 
+def _oss(what: str, stated: float, source: str, release: tuple[int, ...], *, ranks: int = 1, **given: object) -> Rate:
+    weights = 61.1 * _GIB_IN_GB / ranks
+    given = {"max_model_len": 131_072, **given}
+    name = f"gpt-oss-120b{what}"
+    return Rate(name, source, stated, _NONE, "openai/gpt-oss-120b", weights, 117, 5.1, 256, given, release, ranks=ranks)
+
+
 def _h100(  # noqa: PLR0913, PLR0917  one row of the table
     what: str, stated: float, handle: str, weights: float, total: float, active: float, depth: int
 ) -> Rate:
     given = {"max_model_len": 32_768}
-    former = (0.0, 0.0)
     weights_gb = weights * _GIB_IN_GB
     return Rate(
         f"{what} at {depth:,}",
         "H100",
         stated,
-        former,
+        _NONE,
         handle,
         weights_gb,
         total,
@@ -160,7 +177,7 @@ RATES: Final = (
     Rate(
         "Qwen3.5-122B NVFP4", f"{_G} L200", 16, (15, 38), "nvidia/Qwen3.5-122B-A10B-NVFP4", 75.6, 122, 10, 1000, _PLAIN
     ),
-    Rate("27B NVFP4, eager", f"{_G} L717", 10, (5, 12), _27B, 20, 27, 27, 1000, _PLAIN),
+    Rate("27B NVFP4, eager", f"{_G} L717", 10, (5, 12), _27B, 20, 27, 27, 1000, {**_PLAIN, "enforce_eager": True}),
     Rate("27B NVFP4, without DFlash", f"{_G} L33", 12, (5, 12), _27B, 20, 27, 27, 1000, _PLAIN),
     _qwen(6019, 102, "L596", (34, 327)),
     _qwen(3097, 125, "L597", (34, 332)),
@@ -176,6 +193,24 @@ RATES: Final = (
     _four("reasoning", 96.4),
     _flash(32, 38.92, "L219", (17, 182), ""),
     _flash(65_536, 29.88, "L229", (17, 170), " at 65,536"),
+    _oss("", 58.5, _C, (0, 19, 0)),
+    _oss(", eager", 26, _C, (0, 19, 0), enforce_eager=True),
+    _oss(", 0.15.1", 33.5, "dgx-spark-playbooks#79", (0, 15, 1)),
+    _oss(" on two, eager", 69.0, "kubis.ai", (0, 19, 0), ranks=2, enforce_eager=True),
+    Rate(
+        "Qwen3-235B GPTQ on two",
+        _C,
+        17.0,
+        _NONE,
+        "Qwen/Qwen3-235B-A22B",
+        57.64 * _GIB_IN_GB,
+        235,
+        22,
+        256,
+        {"kv_cache_dtype": "fp8", "max_model_len": 32_768},
+        (0, 19, 0),
+        ranks=2,
+    ),
     _h100("Qwen3-8B", 147.9, "Qwen/Qwen3-8B", 15.27, 8.2, 8.2, 256),
     _h100("Qwen3-8B", 143.3, "Qwen/Qwen3-8B", 15.27, 8.2, 8.2, 4096),
     _h100("Qwen3-8B", 125.5, "Qwen/Qwen3-8B", 15.27, 8.2, 8.2, 24_000),

@@ -1,13 +1,15 @@
 """Starts of real servers on a GPU, as their logs state them: the figures to which predictions are held.
 
-Twelve of vLLM 0.23.0 on an H100 (79.18 GiB) with real shapes and `--load-format dummy`, and one of vLLM 0.22.0 on a DGX
-Spark, from a log that its owner published.
+Twelve of vLLM 0.23.0 and six of 0.26.0 on an H100 (79.18 GiB) with real shapes and `--load-format dummy`, and one of
+vLLM 0.22.0 on a DGX Spark, from a log that its owner published.
 """
 
 from __future__ import annotations
 
+from functools import cache as cached
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.catalog import measurements
 from sparkiac.memory import shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
@@ -21,11 +23,14 @@ if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import ServerMemory
     from sparkiac.model.inventory import Measured
+    from sparkiac.model.records import StartRecord
 
 CODER: Final = "Qwen/Qwen3-Coder-Next"
 DENSE: Final = "Qwen/Qwen3-8B"
 GEMMA: Final = "google/gemma-3-12b-it"
-DISCRETE: Final = Device(GIB // 4, "starts on an H100", GIB // 13, GIB // 4)
+GLM: Final = "zai-org/GLM-4.7-Flash"
+V26: Final = (0, 26, 0)
+DISCRETE: Final = Device(round(0.24 * GIB), "starts on an H100", round(0.08 * GIB), round(0.24 * GIB))
 
 
 class Start(NamedTuple):
@@ -51,7 +56,13 @@ class Start(NamedTuple):
     @property
     def options(self) -> ServerOptions:
         """What the server was told."""
-        return told({"gpu_memory_utilization": self.utilization, **self.given}, release=self.release)
+        drafts = self.speculation.tokens if self.speculation else 0
+        return told({"gpu_memory_utilization": self.utilization, **self.given}, release=self.release, drafts=drafts)
+
+    @property
+    def record(self) -> StartRecord:
+        """Its record in the catalog."""
+        return _records()[self.pool]
 
     @property
     def predicted(self) -> ServerMemory:
@@ -83,6 +94,13 @@ class Start(NamedTuple):
     def error(self) -> float:
         """The relative error of the predicted pool: above nothing is too optimistic."""
         return (self.predicted.pool.size_bytes or 0) / GIB / self.pool - 1
+
+
+@cached
+def _records() -> dict[float, StartRecord]:
+    """Return the records of the H100 by their pool, which differs between all of them."""
+    records = (each for each in measurements.records() if each.subject.platform == "h100-80gb")
+    return {round((each.terms.pool_bytes or 0) / GIB, 2): each for each in records}
 
 
 def _batch(tokens: int, requests: int, context: int, **given: Any) -> dict[str, Any]:  # noqa: ANN401  options
@@ -192,6 +210,80 @@ STARTS: Final = (
         378_580,
     ),
     Start("Gemma-3-12B, images", network(GEMMA), 0.80, _batch(8192, 64, 65_536), 23.41, 3.83, None, 36.10, 347_009),
+    Start(
+        "Qwen3-8B, defaults, 0.26",
+        network(DENSE),
+        0.92,
+        _batch(8192, 1024, 40_960),
+        15.27,
+        1.51,
+        1.01,
+        56.07,
+        408_256,
+        release=V26,
+    ),
+    Start(
+        "Qwen3-8B, EAGLE-3, 0.26",
+        network(DENSE),
+        0.50,
+        _batch(8192, 64, 32_768, kv_cache_dtype="fp8", enable_prefix_caching=False),
+        15.80,
+        2.09,
+        0.89,
+        21.70,
+        307_472,
+        release=V26,
+        speculation=Speculation("eagle3", 3, network("an EAGLE-3 drafter of Qwen/Qwen3-8B")),
+    ),
+    Start(
+        "GLM-4.7-Flash, 24 layers, 0.26",
+        _cut(GLM, num_hidden_layers=24),
+        0.60,
+        _batch(4096, 64, 65_536, enable_prefix_caching=True),
+        28.65,
+        1.84,
+        None,
+        17.02,
+        660_928,
+        release=V26,
+    ),
+    Start(
+        "GLM-4.7-Flash, 24 layers, MTP, 0.26",
+        _cut(GLM, num_hidden_layers=24),
+        0.60,
+        _batch(4096, 64, 65_536, kv_cache_dtype="fp8"),
+        29.85,
+        3.23,
+        None,
+        14.42,
+        1_075_392,
+        release=V26,
+        speculation=Speculation("mtp", 1),
+    ),
+    Start(
+        "Nemotron-3-Nano, eager, 0.26",
+        network("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"),
+        0.90,
+        _batch(2048, 16, 65_536, kv_cache_dtype="fp8", enable_prefix_caching=False, enforce_eager=True),
+        58.95,
+        0.60,
+        None,
+        11.72,
+        3_211_264,
+        release=V26,
+    ),
+    Start(
+        "Qwen3-VL-8B, images, 0.26",
+        network("Qwen/Qwen3-VL-8B-Instruct"),
+        0.60,
+        _batch(2048, 32, 32_768),
+        16.65,
+        0.54,
+        0.17,
+        30.31,
+        220_736,
+        release=V26,
+    ),
     Start(
         "Qwen3.6-35B with DFlash on a Spark",
         network(QWEN),

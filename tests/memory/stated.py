@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import budget
 from sparkiac.memory.overhead import RUNTIME_BYTES
-from sparkiac.memory.values import GIB, Term, least_bytes
+from sparkiac.memory.values import GIB, Term
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, network, told
-from tests.memory.starts import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.memory.starts import Start
 
 GUIDE_POOL_BYTES: Final = round(76.49 * GIB)
 QWEN_WEIGHTS: Final = Term("weights", round(21.94 * GIB), "Spark guide L345")
@@ -152,20 +150,7 @@ def tables() -> str:
     for each in memory():
         numbers = " | ".join(f"{_number(value)} {each.unit}".strip() for value in (each.stated, each.predicted))
         lines.append(f"| {each.what} | {each.source} | {numbers} | {each.error:+.1%} |")
-    lines += ["", "| start | overhead | predicted | KV cache | predicted | error |", "|---|---|---|---|---|---|"]
-    for start in STARTS:
-        cells = (f"{size:.2f} GiB" for size in (start.overhead, _overhead(start), start.pool, _pool(start)))
-        lines.append(f"| {start.name} | {' | '.join(cells)} | {start.error:+.1%} |")
     return "\n".join(lines) + "\n"
-
-
-def _overhead(start: Start) -> float:
-    terms = (term for term in start.predicted.inside if term.name not in {"weights", "drafter"})
-    return least_bytes(terms) / GIB
-
-
-def _pool(start: Start) -> float:
-    return (start.predicted.pool.size_bytes or 0) / GIB
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from sparkiac.memory.layers import Width
 from sparkiac.memory.speed import SPARK, Drafting, Range, Reads
 from sparkiac.memory.values import Unknown
 from sparkiac.model.facts import Prefill
-from tests.memory.known import laid, network
+from tests.memory.known import laid, network, told
 
 LAYOUT = laid("Qwen/Qwen3-Coder-Next", {"max_model_len": 65_536})
 SHAPE = network("Qwen/Qwen3-Coder-Next")
@@ -128,3 +128,31 @@ def test_without_a_published_rate_the_class_of_the_network_gives_one() -> None:
 
 def test_bounds_of_a_rate_become_bounds_of_the_time() -> None:
     assert speed.prefill_seconds(1000, rates=Prefill(low=100, high=200, source="stated")) == Range(5, 10, "stated")
+
+
+@pytest.mark.parametrize(
+    ("handle", "given", "release", "added_us"),
+    [
+        ("Qwen/Qwen3-8B", {}, (0, 32, 0), 0),
+        ("Qwen/Qwen3-8B", {"enforce_eager": True}, (0, 32, 0), 600),
+        ("Qwen/Qwen3-8B", {"compilation_config": {"cudagraph_mode": "NONE"}}, (0, 32, 0), 600),
+        ("Qwen/Qwen3-Coder-Next", {"enforce_eager": True}, (0, 32, 0), 1500),
+        ("Qwen/Qwen3-8B", {"tensor_parallel_size": 2}, (0, 32, 0), 150),
+        ("Qwen/Qwen3-8B", {"pipeline_parallel_size": 2}, (0, 32, 0), 0),
+        ("openai/gpt-oss-20b", {}, (0, 18, 1), 150),
+        ("openai/gpt-oss-20b", {}, (0, 19, 0), 0),
+        ("openai/gpt-oss-20b", {"enforce_eager": True, "tensor_parallel_size": 2}, (0, 18, 1), 900),
+    ],
+)
+def test_options_make_each_layer_slower(
+    handle: str, given: dict[str, object], release: tuple[int, ...], added_us: int
+) -> None:
+    found = speed.slower_layer_s(network(handle), told(given, release=release))
+    assert found == pytest.approx(added_us * 1e-6)
+
+
+def test_only_the_lower_bound_knows_what_may_be_slower() -> None:
+    plain, slower = (speed.decode(READS, LAYOUT, context=1000, shape=SHAPE, slower_s=each) for each in (0.0, 600e-6))
+    assert slower.high == plain.high
+    assert 1 / slower.low - 1 / plain.low == pytest.approx(len(SHAPE.layers) * 600e-6)
+    assert "90 to 900 us for each layer" in slower.source

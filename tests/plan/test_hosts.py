@@ -10,7 +10,7 @@ from sparkiac.render import jsontext
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, service
 
 GIB = 1 << 30
-PROCESSES = 2788 << 20
+PROCESSES = 4423 << 20
 """Most memory of the processes of one vLLM server: 1,042, 516 and 1,230 MiB."""
 SECOND = """\
   code:

@@ -257,6 +257,32 @@ def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_con
     assert "Spark guide" in " ".join(labels.speed_sources(found))
 
 
+def decoded(recipe: str, lock: str, *options: str) -> tuple[float, float]:
+    """Return the bounds of the decode rate of a short request to Qwen3.6-35B."""
+    text = deployment(f"set: {{{', '.join(('max_model_len: 16384', *options))}}}", MEASURED)
+    text = text.replace("recipe: base/single-spark", recipe)
+    text = text.replace("model: example/model\n", "image: nvcr.io/nvidia/vllm:26.04-py3\n")
+    found = account(text, locked=LOCK.replace("example/big", QWEN).replace("head_dim: 128", lock)).decode
+    assert not isinstance(found, Unknown)
+    return found[0].low, found[0].high
+
+
+def test_each_draft_of_an_mtp_layer_reads_the_output_layer_of_the_model() -> None:
+    """A vocabulary eight times as large takes longer; without it, or without drafts, nothing more is read."""
+    widths = [f"{MTP}, hidden_size: 2048, vocab_size: {size}" for size in (31_040, 248_320)]
+    small, large = (decoded(RECIPE, each) for each in widths)
+    assert (large[0] < small[0] * 0.97, large[1] < small[1]) == (True, True)
+    unknown, narrow = (decoded(RECIPE, each) for each in (MTP, f"{MTP}, hidden_size: 2048"))
+    assert unknown == narrow
+    assert narrow[1] > small[1]
+
+
+def test_eager_mode_lowers_the_lower_bound_of_decode_alone() -> None:
+    graphs, eager = decoded(RECIPE, MTP), decoded(RECIPE, MTP, "enforce_eager: true")
+    assert eager[0] < graphs[0] * 0.8
+    assert eager[1] == graphs[1]
+
+
 def test_figures_of_a_recorded_start_name_it() -> None:
     text = deployment("set: {max_model_len: 16384}").replace("recipe: base/single-spark", RECIPE)
     text = text.replace("model: example/model\n", "image: nvcr.io/nvidia/vllm:26.04-py3\n")

@@ -138,8 +138,8 @@ def test_the_bar_shows_every_part_and_adds_up() -> None:
         "chat runtime: 3.0 GiB",
         "chat KV cache: 41.6 GiB",
         "chat CUDA graphs: 1.0 GiB",
-        "processes of vLLM: 2.7 GiB",
-        "system and page cache: 9.2 GiB",
+        "processes of vLLM: 4.3 GiB",
+        "system and page cache: 7.6 GiB",
         "left free: 46.6 GiB",
     ]
     assert read(plan).of("end") == []
@@ -147,7 +147,7 @@ def test_the_bar_shows_every_part_and_adds_up() -> None:
 
 def test_what_is_assumed_is_marked_in_the_bar_and_in_the_table() -> None:
     reader = read(planned(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED)))
-    assumed = ["processes of vLLM: 2.7 GiB", "system and page cache: 9.2 GiB"]
+    assumed = ["processes of vLLM: 4.3 GiB", "system and page cache: 7.6 GiB"]
     assert [found["title"] for found in reader.of("assumed")] == assumed
     assert len(reader.of("tag")) == len(assumed)
 

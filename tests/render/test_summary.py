@@ -45,8 +45,8 @@ def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
         ["chat runtime", "3.0 GiB", measured],
         ["chat KV cache", "83.2 GiB", "what the other terms leave"],
         ["chat CUDA graphs", "1.0 GiB", GRAPHS],
-        ["processes of vLLM", "2.7 GiB", f"assumed: {budget.PROCESSES_SOURCE}; 1.1 GiB to 2.7 GiB {DIFFERS}"],
-        ["system and page cache", "9.2 GiB", "assumed: SM121 reference L17: use at most 0.90 of the memory"],
+        ["processes of vLLM", "4.3 GiB", f"assumed: {budget.PROCESSES_SOURCE}; 1.0 GiB to 4.3 GiB {DIFFERS}"],
+        ["system and page cache", "7.6 GiB", "assumed: SM121 reference L17: use at most 0.90 of the memory"],
         ["left free", "5.0 GiB", "not used"],
     ]
 

@@ -30,6 +30,7 @@ CACHE: Final = "vllm/config/cache.py"
 PAGES: Final = "vllm/v1/kv_cache_interface.py"
 UTILS: Final = "vllm/v1/core/kv_cache_utils.py"
 SECOND: Final = "vllm/v1/worker/gpu/model_runner.py"
+SAMPLER: Final = "vllm/v1/worker/gpu/sample/sampler.py"
 
 
 class Boundary(NamedTuple):
@@ -65,6 +66,7 @@ BOUNDARIES: Final = (
     Boundary("kv:_GRANTS_NVFP4", CACHE, '"nvfp4"'),
     Boundary("kv:_SPARSE_IS_FP8", "vllm/v1/attention/backends/registry.py", "SM120"),
     Boundary("options:_KNOWS_VERY_LARGE", "vllm/engine/arg_utils.py", r"160 \* GiB"),
+    Boundary("options:_CAPTURES_DECODES", CONFIG, "uniform_decode_sizes"),
     Boundary("options:_COUNTS_IN_FLIGHT", PAGES, "in_flight"),
     Boundary("options:_HIGHER_UTILIZATION", CACHE, r"gpu_memory_utilization: float = Field\(default=0\.92"),
     Boundary("packed:_OVERLAID", UTILS, "overlaid|overlay"),
@@ -73,6 +75,8 @@ BOUNDARIES: Final = (
     Boundary("pages:_WINDOWS_HAVE_VALUES", PAGES, r"class SlidingWindowSpec(?:(?!\nclass ).)*head_size_v"),
     Boundary("overhead:_FIRST_MEASURES", "vllm/envs.py", '"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", "1"'),
     Boundary("overhead:_SECOND_MEASURES", SECOND, _NOTHING, appears=False),
+    Boundary("overhead:_SECOND_ENCODES", SECOND, _within("profile_run", "profile_encoder_cache")),
+    Boundary("overhead:_SECOND_SAMPLES", SAMPLER, r"-> torch\.Tensor:\s*# Copy logits to a new FP32", appears=False),
     Boundary("overhead:_TAKES_QUANTIZED", CONFIG, _IS_MOE, appears=False),
     Boundary("overhead:_TAKES_DENSE", CONFIG, _IS_MOE),
     *map(_served, ("Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM", "DeepseekV2ForCausalLM")),
@@ -83,9 +87,10 @@ BOUNDARIES: Final = (
 BY_RECORDING: Final = (
     *("blocks:_KEEPS_ONE_BLOCK", "fit:_TOLD_POOL", "layers:_MAMBA_CHECKPOINTS", "options:_CACHES_HYBRIDS"),
     *("packed:_FIRST", "packed:_SIZES_SHARED", "pages:_ALIGNS_LATENT", "pages:_PADS_ANY_PAGE"),
-    "overhead:_MIXED_DRAFTERS",
+    *("overhead:_MIXED_DRAFTERS", "speed:_FAST_MXFP4"),
 )
-"""Constants that no single pattern shows: tests/memory/recorded has vLLM's own results on both sides of most."""
+"""Constants that no single pattern shows: tests/memory/recorded has vLLM's own results on both sides of most, and
+tests/memory/rates.py published speeds."""
 
 
 def release(constant: str) -> tuple[int, ...]:
@@ -141,9 +146,9 @@ def table(archives: Path, newest: str) -> str:
     lines += [f"| {' | '.join(row)} |" for row in rows(archives, newest)]
     lines += [
         "",
-        "`yes`: the file has the pattern of boundaries.py. No single pattern shows these constants; they follow",
+        "`yes`: the file has the pattern of boundaries.py. No single pattern shows these constants; they follow from",
+        f"recorded results of vLLM's own functions or published speeds: {', '.join(map('`{}`'.format, BY_RECORDING))}.",
     ]
-    lines += [f"from recorded results of vLLM's own functions: {', '.join(f'`{each}`' for each in BY_RECORDING)}."]
     return "\n".join(lines) + "\n"
 
 
