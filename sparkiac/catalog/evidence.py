@@ -9,6 +9,7 @@ folder, which `tools/docs/facts.py` writes from the files, because JSON is read 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,11 @@ BREAKS: Final = frozenset({"fails", "wrong"})
 VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
 
 
+_OF_RELEASE: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/")
+_LINES: Final = re.compile(r"L([0-9]+)(?:-([0-9]+))?")
+READ: Final = "not measured"
+
+
 class Evidence(NamedTuple):
     """A source that supports or contradicts a fact."""
 
@@ -61,6 +67,11 @@ class Releases(NamedTuple):
     """First release of the range; None if there is no lower bound."""
     before: str | None = None
     """First release after the range; None if there is no upper bound."""
+
+    def __str__(self) -> str:
+        """Return the range in words."""
+        ends = {"from": self.first, "before": self.before}
+        return " ".join(f"{word} {end}" for word, end in ends.items() if end)
 
     def include(self, found: str | None) -> bool:
         """Return whether a release is in the range; a pre-release, whether both releases next to it are."""
@@ -204,3 +215,44 @@ def _fact(raw: dict[str, Any]) -> Fact:
         against=against,
         releases=None if releases is None else Releases(releases.get("from"), releases.get("before")),
     )
+
+
+class CitedDocument(NamedTuple):
+    """What is known of a source."""
+
+    title: str = ""
+    date: str = ""
+    """Month in which it was published; empty if it has no date."""
+    hardware: str = ""
+    """Where its figures were measured."""
+    releases: str = ""
+    """Images or engine releases that it is about."""
+    link: str = ""
+    """Its public address, and those that its lines cite; empty if none is known."""
+
+
+@cache
+def documents() -> Mapping[str, Mapping[str, Any]]:
+    """Return the data of the documents by the name with which a source begins.
+
+    Its keys are the fields of CitedDocument, and `parts`: first line, last line, and an image, a release or a link that
+    these lines are about.
+    """
+    found: dict[str, dict[str, Any]] = json.loads((_ROOT / "documents.json").read_bytes())
+    return found
+
+
+def cited(source: str) -> CitedDocument:
+    """Return what is known of a source: of a file of a vLLM release, or of a document at the lines that it names."""
+    if tagged := _OF_RELEASE.match(source):
+        day = interfaces.published().get(tagged[1], ("",))[0]
+        month = f"{day[:4]}-{day[4:6]}" if day else ""
+        return CitedDocument(date=month, hardware=READ, releases=f"vLLM {tagged[1]}", link=source)
+    known = dict(documents().get(max(filter(source.startswith, documents()), key=len, default=""), {}))
+    spans = [(int(first), int(last or first)) for first, last in _LINES.findall(source)]
+    parts = known.pop("parts", ())
+    about = [what for first, last, what in parts if any(first <= end and start <= last for start, end in spans)]
+    links = [each for each in (source, known.pop("link", ""), *about) if each.startswith("https://")]
+    releases = [each for each in about if each not in links] or [known.pop("releases", "")]
+    known["releases"], known["link"] = (", ".join(dict.fromkeys(each)) for each in (releases, links))
+    return CitedDocument(**known)
