@@ -40,7 +40,10 @@ VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
 
 _OF_RELEASE: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/")
 _LINES: Final = re.compile(r"L([0-9]+)(?:-([0-9]+))?")
+_WHOLE: Final = (1, 9999)
+"""Lines of a document that is cited as a whole."""
 READ: Final = "not measured"
+"""Hardware of what was read."""
 
 
 class Evidence(NamedTuple):
@@ -217,42 +220,29 @@ def _fact(raw: dict[str, Any]) -> Fact:
     )
 
 
-class CitedDocument(NamedTuple):
-    """What is known of a source."""
-
-    title: str = ""
-    date: str = ""
-    """Month in which it was published; empty if it has no date."""
-    hardware: str = ""
-    """Where its figures were measured."""
-    releases: str = ""
-    """Images or engine releases that it is about."""
-    link: str = ""
-    """Its public address, and those that its lines cite; empty if none is known."""
-
-
 @cache
 def documents() -> Mapping[str, Mapping[str, Any]]:
-    """Return the data of the documents by the name with which a source begins.
+    """Return title, date, hardware, releases and links of documents, by the name with which a source begins.
 
-    Its keys are the fields of CitedDocument, and `parts`: first line, last line, and an image, a release or a link that
-    these lines are about.
+    A release or link is [first line, last line, text]: what these lines are about or cite.
     """
     found: dict[str, dict[str, Any]] = json.loads((_ROOT / "documents.json").read_bytes())
     return found
 
 
-def cited(source: str) -> CitedDocument:
-    """Return what is known of a source: of a file of a vLLM release, or of a document at the lines that it names."""
+def cited(source: str) -> dict[str, str]:
+    """Return title, date, hardware, releases and links of a source, each empty if it is unknown.
+
+    A source is a link, such as one to a file of a vLLM release, or a document, often with the lines that it is about.
+    """
     if tagged := _OF_RELEASE.match(source):
         day = interfaces.published().get(tagged[1], ("",))[0]
         month = f"{day[:4]}-{day[4:6]}" if day else ""
-        return CitedDocument(date=month, hardware=READ, releases=f"vLLM {tagged[1]}", link=source)
-    known = dict(documents().get(max(filter(source.startswith, documents()), key=len, default=""), {}))
-    spans = [(int(first), int(last or first)) for first, last in _LINES.findall(source)]
-    parts = known.pop("parts", ())
-    about = [what for first, last, what in parts if any(first <= end and start <= last for start, end in spans)]
-    links = [each for each in (source, known.pop("link", ""), *about) if each.startswith("https://")]
-    releases = [each for each in about if each not in links] or [known.pop("releases", "")]
-    known["releases"], known["link"] = (", ".join(dict.fromkeys(each)) for each in (releases, links))
-    return CitedDocument(**known)
+        return {"title": "", "date": month, "hardware": READ, "releases": f"vLLM {tagged[1]}", "links": source}
+    known = documents().get(max(filter(source.startswith, documents()), key=len, default=""), {})
+    spans = [(int(first), int(last or first)) for first, last in _LINES.findall(source)] or [_WHOLE]
+    found = {key: str(known.get(key, "")) for key in ("title", "date", "hardware")}
+    for key in ("releases", "links"):
+        parts = (what for low, high, what in known.get(key, ()) if any(low <= end and at <= high for at, end in spans))
+        found[key] = ", ".join(dict.fromkeys(parts))
+    return found | {"links": source} if source.startswith("https://") else found

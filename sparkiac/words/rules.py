@@ -116,24 +116,23 @@ def _evidence(rule: Rule) -> list[Data]:
     """Return the evidence of a code, that of its facts or else its sources, with what is known of each document."""
     facts = [fact for sheet in evidence.sheets() if sheet.code == rule.code for fact in sheet.facts]
     found = dict.fromkeys((each, fact.releases) for fact in facts for each in (*fact.evidence, *fact.against))
-    sources = (evidence.cited(source)._asdict() | {"source": source, "says": ""} for source in rule.sources)
+    sources = ({"source": source, "says": ""} | evidence.cited(source) for source in rule.sources)
     return [_known(each, releases) for each, releases in found] or list(sources)
 
 
 def _known(each: Evidence, releases: Releases | None) -> Data:
     known = evidence.cited(each.source)
-    read = evidence.READ if each.kind in evidence.PROOF else known.hardware
-    about = known.releases or str(releases or "")
+    read = evidence.READ if each.kind in evidence.PROOF else known["hardware"]
     own = {"source": each.source, "date": each.date, "hardware": each.hardware or read, "says": each.note}
-    return known._asdict() | own | {"releases": about}
+    return known | own | {"releases": known["releases"] or str(releases or "")}
 
 
 def source_line(each: Data) -> str:
     """Return one source with its date, hardware, releases, statement and link, or that they are unknown."""
     named = f"{each['source']} ({each['title']})" if each["title"] else each["source"]
     known = (each[key] or f"no {key} stated" for key in ("date", "hardware", "releases"))
-    link = "" if each["link"] == each["source"] else each["link"] or "no public copy is known"
-    return "; ".join(filter(None, (f"{named}: {', '.join(known)}", each["says"], link)))
+    links = "" if each["links"] == each["source"] else each["links"] or "no public copy is known"
+    return "; ".join(filter(None, (f"{named}: {', '.join(known)}", each["says"], links)))
 
 
 def _waiver(rule: Rule) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.catalog.evidence import CitedDocument, cited, documents
+from sparkiac.catalog.evidence import cited, documents
 from sparkiac.engines.tables import table
 from sparkiac.report import Severity
 from sparkiac.rules.pages import pages
@@ -118,7 +118,7 @@ def test_a_release_in_which_one_build_refused_a_pair_has_a_warning(release: str,
 )
 def test_what_is_known_of_a_source(source: str, known: tuple[str, str, str, str]) -> None:
     found = cited(source)
-    assert (found.date, found.hardware, found.releases, found.link) == known
+    assert (found["date"], found["hardware"], found["releases"], found["links"]) == known
 
 
 def test_each_page_shows_date_hardware_and_releases_of_its_sources_or_that_they_are_not_stated() -> None:
@@ -131,7 +131,7 @@ def test_each_page_shows_date_hardware_and_releases_of_its_sources_or_that_they_
             said = words.source_line(each)
             assert f"- {said}" in lines
             assert all((each[key] or f"no {key} stated") in said for key in ("date", "hardware", "releases"))
-            assert (each["link"] or "no public copy is known") in said
+            assert (each["links"] or "no public copy is known") in said
             dated += bool(each["date"])
     assert dated > 300
 
@@ -152,14 +152,14 @@ def test_the_evidence_of_a_fact_comes_before_that_of_its_document() -> None:
 
 def test_the_releases_of_the_documents_are_those_that_were_read() -> None:
     known = interfaces.versions()
-    assert documents()["vLLM's released sources"]["releases"] == f"vLLM {known[0]} to {known[-1]}"
+    assert cited("vLLM's released sources")["releases"] == f"vLLM {known[0]} to {known[-1]}"
     for name, document in (("sglang", "SGLang's released wheels"), ("llama-cpp", "llama.cpp")):
         releases = table(name).releases
-        assert documents()[document]["releases"].endswith(f" {releases[0]} to {releases[-1]}")
+        assert cited(document)["releases"].endswith(f" {releases[0]} to {releases[-1]}")
 
 
-def test_the_parts_of_a_document_are_lines_and_its_links_are_public() -> None:
+def test_what_a_document_is_about_has_lines_and_its_links_are_public() -> None:
     for each in documents().values():
-        assert set(each) <= {*CitedDocument._fields, "parts"}
-        assert each.get("link", "https://").startswith("https://")
-        assert all(first <= last and what for first, last, what in each.get("parts", ()))
+        assert set(each) <= {"title", "date", "hardware", "releases", "links"}
+        assert all(first <= last and what for key in ("releases", "links") for first, last, what in each.get(key, ()))
+        assert all(link.startswith("https://") for _, _, link in each.get("links", ()))
