@@ -16,6 +16,7 @@ from sparkiac.words import rules as words
 from tests.plan.fleets import ONES, PAIR, checked, deployment, said
 
 VLLM = "https://github.com/vllm-project/vllm"
+READ_LATE = "undated, read in 2026-11"
 NGC = "nvcr.io/nvidia/vllm:26.04-py3 (vLLM 0.19.0)"
 UNPROVEN = (*("ATT004", "FLG004", "FLG009", "IMG001", "MOE001", "QNT001", "SPD004", "SPD005", "SPD006", "SPD010"),)
 ADVICE = {"FLG004", "FLG009", "SPD004", "SPD006", "SPD010"}
@@ -101,7 +102,7 @@ def test_a_release_in_which_one_build_refused_a_pair_has_a_warning(release: str,
         ),
         ("Spark guide L3, L767", ("2026-06", "DGX Spark (GB10)", "vLLM 0.21.0 or newer", f"{VLLM}/pull/41880")),
         ("Spark guide L640", ("2026-06", "DGX Spark (GB10)", "", "")),
-        ("SM121 reference L4-8", ("", "two DGX Sparks (GB10), driver 580.142", NGC, f"{VLLM}/issues/35138")),
+        ("SM121 reference L4-8", (READ_LATE, "two DGX Sparks (GB10), driver 580.142", NGC, f"{VLLM}/issues/35138")),
         (
             f"{VLLM}/blob/v0.19.0/vllm/envs.py",
             ("2026-04", "not measured", "vLLM 0.19.0", f"{VLLM}/blob/v0.19.0/vllm/envs.py"),
