@@ -41,7 +41,6 @@ _DERIVED: Final = (("host_vars", "group_vars", "generation.json"), ("PLAN.md",))
 
 EXCEPTIONS: Final = {
     "sources": "read by whoever reviews the inventory",
-    "allow.*.reason": "read by whoever reviews the inventory; a waiver without a reason is refused",
     "extra_flags.why": "read by whoever reviews the inventory",
     "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",
     "<OpenClawService>.memory_gib": "a configuration file takes no memory; all services share the field",

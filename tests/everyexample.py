@@ -42,6 +42,8 @@ CHOSEN: Final[dict[str, Any]] = {
     "Timeouts.answer_s": 120,
     "LoadMemory.drop_caches_for_s": 900,
     "HostMemory.reserve_gib": 12,
+    "WaiverEnd.release": "0.34",
+    "WaiverEnd.image_after": "2027-01",
     "Deployment.engine": "vllm",
     "FabricLink.speed_gbit": 200,
     "RetiredHost.port": 22,

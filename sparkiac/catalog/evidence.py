@@ -9,6 +9,7 @@ folder, which `tools/docs/facts.py` writes from the files, because JSON is read 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,14 @@ def graded(verdict: Verdict, *, proven: bool, named: bool) -> Severity:
     return Severity.WARNING if verdict in WORKS and proven else Severity.INFO
 
 
+_OF_RELEASE: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/")
+_LINES: Final = re.compile(r"L([0-9]+)(?:-([0-9]+))?")
+_WHOLE: Final = (1, 9999)
+"""Lines of a document that is cited as a whole."""
+READ: Final = "not measured"
+"""Hardware of what was read."""
+
+
 class Evidence(NamedTuple):
     """A source that supports or contradicts a fact."""
 
@@ -78,6 +87,11 @@ class Releases(NamedTuple):
     """First release of the range; None if there is no lower bound."""
     before: str | None = None
     """First release after the range; None if there is no upper bound."""
+
+    def __str__(self) -> str:
+        """Return the range in words."""
+        ends = {"from": self.first, "before": self.before}
+        return " ".join(f"{word} {end}" for word, end in ends.items() if end)
 
     def include(self, found: str | None) -> bool:
         """Return whether a release is in the range; a pre-release, whether both releases next to it are."""
@@ -234,3 +248,31 @@ def _fact(raw: dict[str, Any]) -> Fact:
         against=against,
         releases=None if releases is None else Releases(releases.get("from"), releases.get("before")),
     )
+
+
+@cache
+def documents() -> Mapping[str, Mapping[str, Any]]:
+    """Return title, date, hardware, releases and links of documents, by the name with which a source begins.
+
+    A release or link is [first line, last line, text]: what these lines are about or cite.
+    """
+    found: dict[str, dict[str, Any]] = json.loads((_ROOT / "documents.json").read_bytes())
+    return found
+
+
+def cited(source: str) -> dict[str, str]:
+    """Return title, date, hardware, releases and links of a source, each empty if it is unknown.
+
+    A source is a link, such as one to a file of a vLLM release, or a document, often with the lines that it is about.
+    """
+    if tagged := _OF_RELEASE.match(source):
+        day = interfaces.published().get(tagged[1], ("",))[0]
+        month = f"{day[:4]}-{day[4:6]}" if day else ""
+        return {"title": "", "date": month, "hardware": READ, "releases": f"vLLM {tagged[1]}", "links": source}
+    known = documents().get(max(filter(source.startswith, documents()), key=len, default=""), {})
+    spans = [(int(first), int(last or first)) for first, last in _LINES.findall(source)] or [_WHOLE]
+    found = {key: str(known.get(key, "")) for key in ("title", "date", "hardware")}
+    for key in ("releases", "links"):
+        parts = (what for low, high, what in known.get(key, ()) if any(low <= end and at <= high for at, end in spans))
+        found[key] = ", ".join(dict.fromkeys(parts))
+    return found | {"links": source} if source.startswith("https://") else found

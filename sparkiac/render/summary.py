@@ -9,7 +9,6 @@ from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
-from sparkiac.plan.parts import Dependency
 from sparkiac.plan.values import PlannedWaiver
 from sparkiac.render import labels
 from sparkiac.render.templates import fill
@@ -93,20 +92,12 @@ def _row(each: Container | Program) -> dict[str, Any]:
         "argv": [_shown(word) for word in each.argv],
         "ready_s": each.timeouts.ready_s,
         "stop_s": each.timeouts.stop_s,
-        "links": _links(each.dependencies),
+        "links": each.dependencies,
     }
 
 
 def _document(document: ConfigFile) -> dict[str, Any]:
-    return {"file": f"/{document.file}", "description": document.description, "links": _links(document.dependencies)}
-
-
-def _links(links: tuple[Dependency, ...]) -> list[dict[str, str]]:
-    """Return name, URL, API key and model of each dependency."""
-    return [
-        {"name": link.name, "url": link.url or "", "key": link.secret or "", "model": link.model or ""}
-        for link in links
-    ]
+    return {"file": f"/{document.file}", "description": document.description, "links": document.dependencies}
 
 
 def _shown(word: str) -> str:

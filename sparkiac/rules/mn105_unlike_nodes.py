@@ -72,16 +72,10 @@ def check(plan: Plan) -> Iterator[Hit]:
     for members in groups(plan):
         (first, leader), *others = sorted(members, key=lambda each: not each[1].server.leads)
         for host, node in others:
-            drivers = first.values.driver, host.values.driver
-            if None not in drivers and not _compatible(*map(str, drivers)):
-                message = f"{node.name} runs with driver {drivers[0]} on {first.name} and {drivers[1]} on {host.name}"
+            one, other = first.values.driver, host.values.driver
+            if one and other and not (f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")):
+                message = f"{node.name} runs with driver {one} on {first.name} and {other} on {host.name}"
                 yield Hit(("hosts", host.name, "driver"), message, "require one driver on all of them", host=host.name)
-            images = leader.image.reference, node.image.reference
-            if images[0] != images[1]:
-                message = f"{node.name} runs {images[0]} on {first.name} and {images[1]} on {host.name}"
-                yield hit(host, node, ("image",), message, "use one image on all of them")
-
-
-def _compatible(one: str, other: str) -> bool:
-    """Return whether one version is the series of the other, or the same."""
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+            if leader.image.reference != node.image.reference:
+                images = f"{leader.image.reference} on {first.name} and {node.image.reference} on {host.name}"
+                yield hit(host, node, ("image",), f"{node.name} runs {images}", "use one image on all of them")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from sparkiac import engines
 from sparkiac.catalog import interfaces
@@ -21,18 +21,11 @@ from sparkiac.rules.rule import Hit, Rule
 
 _UNUSED: Final = ("WVR001", "unused-waiver")
 _UNDECIDED: Final = ("WVR002", "undecided-waiver")
+_Ending = tuple[bool | None, str]
+"""Whether a waiver has ended, None if that is unknown, and why."""
 _FIRST: Final = (False, None, True)
 """Whether a waiver has ended by one of several servers: the first of these decides."""
 _MONTH: Final = re.compile(r"\d{4}-\d{2}(?=-|$)")
-
-
-class _Ending(NamedTuple):
-    """Whether a waiver has ended for a finding."""
-
-    ended: bool | None
-    """None if it is unknown."""
-    why: str = ""
-    """What it has ended by, or what is unknown."""
 
 
 def apply(plan: Plan, resolved: Resolved, rule: Rule, hits: Iterable[tuple[Hit, Finding]]) -> Iterator[Finding]:
@@ -43,9 +36,9 @@ def apply(plan: Plan, resolved: Resolved, rule: Rule, hits: Iterable[tuple[Hit, 
         covering = [each for each in allowed if rule.waivable and _covers(each.path[:-2], hit)]
         ends = {each.path: _ending(each, _containers(hit, plan)) for each in covering}
         used.update(ends)
-        undecided |= {path: end.why for path, end in ends.items() if end.ended is None}
-        if all(end.ended for end in ends.values()):
-            told = (f"the waiver in line {_line(resolved, path)} has ended: {end.why}" for path, end in ends.items())
+        undecided |= {path: why for path, (ended, why) in ends.items() if ended is None}
+        if all(ended for ended, _ in ends.values()):
+            told = (f"the waiver in line {_line(resolved, path)} has ended: {why}" for path, (_, why) in ends.items())
             yield finding._replace(hint="; ".join(filter(None, (finding.hint, *told))))
     for each in allowed:
         if each.path not in used:
@@ -76,30 +69,30 @@ def _containers(hit: Hit, plan: Plan) -> list[Container]:
 
 def _ending(waiver: PlannedWaiver, containers: list[Container]) -> _Ending:
     """Return whether a waiver has ended: not before the last of the containers has reached its end."""
-    if waiver.release is not None:
-        ends = [_by_release(each, waiver.release) for each in containers if each.server.engine is not None]
-    elif waiver.image_after is not None:
-        ends = [_by_image(each, waiver.image_after) for each in containers]
+    if waiver.release is None and waiver.image_after is None:
+        return False, ""
+    if waiver.release is None:
+        ends = [_by_image(each, str(waiver.image_after)) for each in containers]
     else:
-        ends = [_Ending(ended=False)]
-    return min(ends, key=lambda end: _FIRST.index(end.ended), default=_Ending(None, "the finding is about no server"))
+        ends = [_by_release(each, waiver.release) for each in containers if each.server.engine is not None]
+    return min(ends, key=lambda end: _FIRST.index(end[0]), default=(None, "the finding is about no server"))
 
 
 def _by_release(server: Container, until: str) -> _Ending:
     engine = engines.named(server.server.engine)
-    found = server.image.vllm if engine.interfaces else serverrelease.release(server, engine)
-    number = interfaces.named((found or "").removeprefix("b"))
-    if found is None or number is None or found.startswith("b") != until.startswith("b"):
-        return _Ending(None, f"{server.image.short} names no release of {engine.title} to compare with {until}")
+    found = (server.image.vllm if engine.interfaces else serverrelease.release(server, engine)) or ""
+    number = interfaces.named(found.removeprefix("b"))
+    if number is None or found.startswith("b") != until.startswith("b"):
+        return None, f"{server.image.short} names no release of {engine.title} to compare with {until}"
     reached = interfaces.release(number) >= interfaces.release(until.removeprefix("b"))
-    return _Ending(reached, f"{server.name} runs {engine.title} {found}, and it was for releases before {until}")
+    return reached, f"{server.name} runs {engine.title} {found}, and it was for releases before {until}"
 
 
-def _by_image(server: Container, month: str) -> _Ending:
-    created = _MONTH.match(server.image.created or "")
+def _by_image(container: Container, month: str) -> _Ending:
+    created = _MONTH.match(container.image.created or "")
     if created is None:
-        return _Ending(None, f"the lock has no creation date of {server.image.short}")
-    return _Ending(created[0] > month, f"{server.image.short} was built in {created[0]}, after {month}")
+        return None, f"the lock has no creation date of {container.image.short}"
+    return created[0] > month, f"{container.image.short} was built in {created[0]}, after {month}"
 
 
 def _line(resolved: Resolved, path: Path) -> int:
@@ -107,11 +100,9 @@ def _line(resolved: Resolved, path: Path) -> int:
 
 
 def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
-    fix = (Edit(path, REMOVE),)
-    if rule.waivable:
-        return _warning(resolved, path, f"{rule.code} reports nothing here", "remove the waiver", fix)
-    hint = "fix the finding, and remove the waiver"
-    return _warning(resolved, path, f"{rule.code} cannot be waived", hint, fix)
+    message = f"{rule.code} reports nothing here" if rule.waivable else f"{rule.code} cannot be waived"
+    hint = "remove the waiver" if rule.waivable else "fix the finding, and remove the waiver"
+    return _warning(resolved, path, message, hint, (Edit(path, REMOVE),))
 
 
 def _warning(resolved: Resolved, path: Path, message: str, hint: str, fix: tuple[Edit, ...] = ()) -> Finding:

@@ -8,19 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
+from sparkiac.catalog.evidence import documents
 from sparkiac.report import Finding, Loc, Report, Severity
 from sparkiac.report.characters import escaped_line
 from sparkiac.report.hints import LOCK_IT
 from sparkiac.words.page import natural, ranges
 
 FORMAT_VERSION: Final = 1
-TITLES: Final = {
-    "Spark guide": "Practical guide to vLLM on DGX Spark (June 2026)",
-    "vLLM blog": 'vLLM blog, "vLLM on the DGX Spark" (2026-06-01)',
-    "dual-Spark post": "Account of a two-Spark production stack",
-    "SM121 reference": "Notes on vLLM 0.19.0 on sm_121",
-    "DeepSeek-V4 thread": "Forum thread on DeepSeek-V4-Flash on two Sparks",
-}
+TITLES: Final = {name: each["title"] for name, each in documents().items() if "title" in each}
 """Short name in a rule or recipe → title of the document; docs/sources.md describes each of them."""
 _NAMED: Final = re.compile(rf"(?P<name>{'|'.join(TITLES)})(?: L[0-9]+(?:-[0-9]+)?(?:, L[0-9]+(?:-[0-9]+)?)*)?")
 _COLOURS: Final = {Severity.ERROR: "\x1b[31m", Severity.WARNING: "\x1b[33m", Severity.INFO: "\x1b[36m"}

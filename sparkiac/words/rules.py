@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sparkiac import catalog
+from sparkiac.catalog import evidence
+from sparkiac.catalog.evidence import Evidence, Releases
 from sparkiac.model.symptoms import Observation, Symptom, Threshold
 from sparkiac.report import Severity
 from sparkiac.rules.pages import Page, pages
@@ -20,6 +22,7 @@ FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found 
 _SYMPTOMS: Final = (
     "\nSymptoms of running servers, which `sparkiac diagnose` finds, have pages too: sparkiac rules explain LOG101"
 )
+_NO_SOURCE: Final = ("none: it follows from the files themselves",)
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 _SEEN: Final = {
     "log": "the log of the server",
@@ -93,6 +96,7 @@ def explained(page: Page) -> Data:
         "good": list(page.good),
         "lock": page.lock or None,
         "sources": list(page.rule.sources),
+        "evidence": _evidence(page.rule),
         "waiver": _WAIVED_BY.format(code=page.rule.code) if page.rule.waivable else None,
     }
 
@@ -104,9 +108,31 @@ def markdown(page: Page) -> str:
     facts = f"{data['severity']}, {found}, since {data['since']}"
     text = _LABEL.sub(r"**\1**", page.text)
     parts = [f"**{data['code']} {data['slug']}** ({facts})", text, _waiver(page.rule)]
-    if page.rule.sources:
-        parts.append(f"**Sources:** {'; '.join(page.rule.sources)}")
+    parts.append(_listed("Sources", map(source_line, _evidence(page.rule)) if page.rule.sources else _NO_SOURCE))
     return "\n\n".join(parts) + "\n"
+
+
+def _evidence(rule: Rule) -> list[Data]:
+    """Return the evidence of a code, that of its facts or else its sources, with what is known of each document."""
+    facts = [fact for sheet in evidence.sheets() if sheet.code == rule.code for fact in sheet.facts]
+    found = dict.fromkeys((each, fact.releases) for fact in facts for each in (*fact.evidence, *fact.against))
+    sources = ({"source": source, "says": ""} | evidence.cited(source) for source in rule.sources)
+    return [_known(each, releases) for each, releases in found] or list(sources)
+
+
+def _known(each: Evidence, releases: Releases | None) -> Data:
+    known = evidence.cited(each.source)
+    read = evidence.READ if each.kind in evidence.PROOF else known["hardware"]
+    own = {"source": each.source, "date": each.date, "hardware": each.hardware or read, "says": each.note}
+    return known | own | {"releases": known["releases"] or str(releases or "")}
+
+
+def source_line(each: Data) -> str:
+    """Return one source with its date, hardware, releases, statement and link, or that they are unknown."""
+    named = f"{each['source']} ({each['title']})" if each["title"] else each["source"]
+    known = (each[key] or f"no {key} stated" for key in ("date", "hardware", "releases"))
+    links = "" if each["links"] == each["source"] else each["links"] or "no public copy is known"
+    return "; ".join(filter(None, (f"{named}: {', '.join(known)}", each["says"], links)))
 
 
 def _waiver(rule: Rule) -> str:

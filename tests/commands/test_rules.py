@@ -96,7 +96,7 @@ def test_a_code_is_explained(cli: Cli, word: str) -> None:
 def test_a_base_of_both_examples_is_shown_once_before_them(cli: Cli) -> None:
     page = cli("rules", "explain", "MEM001").out
     assert page.count("hosts: {spark-01: {address: 192.168.1.11}}") == 1
-    labels = ("One Spark, the first lines of each example on it", "Bad, on one Spark", "Good, on one Spark")
+    labels = ("One Spark, the first lines of each example on it", "Bad, on one Spark", "Good, on one Spark", "Sources")
     assert list(labels) == re.findall(r"^\*\*(.*):\*\*$", page, re.MULTILINE)
 
 

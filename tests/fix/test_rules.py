@@ -237,3 +237,10 @@ def test_between_brackets_everything_else_stays(pairs: list[str], place: int, ga
     text = deployment(f"set: {{{gap}{', '.join(shown)}{gap}}}  # {option}")
     wanted = deployment(f"set: {{{gap}{', '.join(pairs)}{gap}}}  # {option}")
     assert guard_removed(text).raw.decode() == wanted
+
+
+def test_the_finding_of_an_ended_waiver_is_fixed_and_the_waiver_goes_with_it() -> None:
+    waiver = 'allow: [{code: SPD014, reason: it stays, until: {release: "RELEASE"}}]'
+    text = deployment(f"set: {{{OPTION}: 8}}", waiver)
+    assert fixed(text.replace("RELEASE", "0.34")).raw.decode() == text.replace("RELEASE", "0.34")
+    assert mended(text.replace("RELEASE", "0.19"), "SPD014").raw.decode() == deployment()

@@ -20,6 +20,10 @@ OTHER: Final = (
 )
 
 
+WITHOUT_DRIVER: Final = (
+    "platforms: {own: {title: Own machine, architecture: arm64, memory_gib: 128, "
+    "gpu: {name: GB10, compute_capability: '12.1'}}}\n"
+)
 TWIN: Final = "twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1"
 RING: Final = """\
 name: ring
@@ -280,6 +284,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         PAIR + f"    per_host: {{spark-01: {{image: vllm/vllm-openai:v0.32.0@{ONES}}}}}\n",
         PAIR + f"    per_host: {{spark-02: {{image: vllm/vllm-openai:v0.32.0@{ONES}}}}}\n",
         PAIR + f"    image: vllm/vllm-openai:v0.32.0@{ONES}\n",
+        PAIR.replace("address: 192.168.1.11\n", "address: 192.168.1.11\n    platform: own\n") + WITHOUT_DRIVER,
     ],
     "MN100": [
         PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}}}"),

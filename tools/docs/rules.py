@@ -106,8 +106,7 @@ def page(rule: Data) -> Iterator[str]:
         for text in filter(None, blocks):
             base = next((each for each in BASES if text.startswith(BASES[each])), None)
             yield block(f"{name}, on {base}", text.removeprefix(BASES[base])) if base else block(name, text)
-    if rule["sources"]:
-        yield f"Sources: {plain_text('; '.join(rule['sources']))}\n"
+    yield from ("Sources:\n", *(f"- {plain_text(words.source_line(each))}" for each in rule["evidence"]), "")
 
 
 def block(title: str, text: str) -> str:
