@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_interface
 from itertools import count
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import link_address, links_of
+from sparkiac.resolve.required import is_address
 
 Environment = Mapping[str, str | int]
 
@@ -84,15 +85,6 @@ def every_address(hosts: Iterable[ResolvedHost]) -> tuple[str, ...]:
         ends = (end for link in links_of(host) for end in (link, link.twin) if end is not None)
         found += [host.address, *(str(ip_interface(end.address).ip) for end in ends if end.address is not None)]
     return tuple(dict.fromkeys(found)) if all(map(is_address, found)) else ()
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is an IP address and not a name."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def device_files(host: ResolvedHost, env: Environment) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
     chosen = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
     address = leaves["hosts", host, "address"][0]
     place = inventory.document.at_value((*own, "bind"))
-    if chosen == "lan" and not _is_ip(address):
+    if chosen == "lan" and not is_address(address):
         message = f"bind: lan needs an IP address, but the address of {host} is {address!r}"
         yield error(NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")
     if chosen == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
@@ -212,9 +212,10 @@ def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
         yield error(NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
 
 
-def _is_ip(address: str) -> bool:
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address and not a name."""
     try:
-        ip_address(address)
+        ip_address(text)
     except ValueError:
         return False
     return True
