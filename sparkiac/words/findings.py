@@ -11,7 +11,7 @@ from typing import Any, Final
 from sparkiac.report import Finding, Loc, Report, Severity
 from sparkiac.report.characters import escaped_line
 from sparkiac.report.hints import LOCK_IT
-from sparkiac.words.page import natural, ranges
+from sparkiac.words.page import counted, natural, ranges
 
 FORMAT_VERSION: Final = 1
 TITLES: Final = {
@@ -44,8 +44,7 @@ def as_text(report: Report, *, colour: bool) -> str:
 def counts(report: Report) -> str:
     """Return the number of findings, such as `1 error, 2 warnings`."""
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
-    found = [(report.number_of(severity), word) for severity, word in words]
-    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in found if number]
+    parts = [counted(number, word) for severity, word in words if (number := report.number_of(severity))]
     return ", ".join(parts) or "no findings"
 
 
@@ -127,15 +126,13 @@ def _few(listed: Iterable[str]) -> str:
 
 def _finding(found: Sequence[Finding], *, colour: bool) -> Iterator[str]:
     """Return the first finding of a cause, and what the others differ in."""
-    finding = found[0]._replace(
-        origin=found[0].origin if len({each.origin for each in found}) == 1 else None,
-        source=found[0].source if len({each.source for each in found}) == 1 else "",
-    )
+    finding = found[0]
     yield headline(finding, colour=colour)
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
     if len(found) > 1:
         yield f"  {differences(found)}"
+        finding = finding._replace(origin=None, source="")
     yield from (f"  {each}" for each in details(finding))
 
 

@@ -97,12 +97,9 @@ def _names(statuses: Iterable[HostStatus]) -> dict[str, list[str]]:
 
 
 def _brief(host: HostStatus) -> Iterator[str]:
-    """Return what a host of a large fleet has, without figures that differ between alike hosts."""
-    if host.facts:
-        found = host.facts.generation
-        states = ", ".join(_states(host, found)) if found else "unknown"
-        same = "as generated" if host.generated else "not compared"
-        yield f"driver {host.facts.machine.driver or _NONE}, generation {states or same}"
+    """Return driver and units of a host; its load and memory differ between alike hosts."""
+    driver = host.facts.machine.driver if host.facts else None
+    yield f"driver {driver or _NONE}"
     yield from (f"{unit.name}  {unit.state}" for unit in host.units)
 
 
