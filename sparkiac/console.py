@@ -10,8 +10,9 @@ import json
 import os
 import signal
 import sys
+import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import click
 
@@ -52,7 +53,7 @@ def finish(command: Callable[[], int]) -> NoReturn:
     # interpreter's shutdown would take a fifth of that time. With this threshold, garbage is collected only for large
     # fleets, where it would double the memory.
     gc.set_threshold(_COLLECT_AFTER)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    _disable_pydantic_plugins()
     sys.stdout, sys.stderr = _without_broken_pipe(sys.stdout), _without_broken_pipe(sys.stderr)
     with interruptible():
         code = command()
@@ -60,6 +61,13 @@ def finish(command: Callable[[], int]) -> NoReturn:
         with contextlib.suppress(OSError):  # a full disk: `run` has reported it
             stream.flush()
     os._exit(code)
+
+
+def _disable_pydantic_plugins() -> None:
+    """Let pydantic find no plugins. Its own loader would import importlib.metadata first, even if they are disabled."""
+    loader: Any = types.ModuleType("pydantic.plugin._loader")
+    loader.get_plugins = tuple
+    sys.modules[loader.__name__] = loader
 
 
 @contextlib.contextmanager

@@ -39,8 +39,9 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
-_OF_HOSTS: Final = ("hosts", "host_vars")
-"""Folders of the output with a folder for each host."""
+_SHIPPED: Final = "playbooks/"
+"""Directory of the output whose files are the same for every inventory."""
+_OF_HOSTS: Final = ("hosts/", "host_vars/")
 _UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
@@ -153,21 +154,46 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
     fetching.print_left_over(inventory)
 
 
-def _listed(paths: Iterable[str], plan: Plan) -> Iterator[str]:
-    """Return files that change; in a large fleet, those of alike hosts are one line, and so is a folder with many."""
+def _shipped(target: Path, artifacts: tuple[Artifact, ...]) -> str:
+    """Return one line for the playbooks and the programs of hosts, which are the same for every inventory."""
+    from sparkiac.host.generation import generation_id
+    from sparkiac.render import generation
+
+    found = [each for each in artifacts if each.path.startswith(_SHIPPED)]
+    version = generation_id(generation.placed(found))
+    return f"~ {target}/{_SHIPPED}: playbooks and programs of hosts, {len(found)} files, version {version}"
+
+
+def _lines(paths: Iterable[str], others: frozenset[str]) -> Iterator[str]:
+    """Yield a line for each path, or one for all files in the directory of a host if none of `others` is in it.
+
+    The manifest changes with every other file and has no line.
+    """
+    from sparkiac import write
+
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        if path != write.MANIFEST and not path.startswith(_SHIPPED):
+            folders.setdefault("/".join(path.split("/")[:2]) if path.startswith(_OF_HOSTS) else path, []).append(path)
+    for folder, found in folders.items():
+        if len(found) == 1 or any(path.startswith(f"{folder}/") for path in others):
+            yield from found
+        else:
+            yield f"{folder}/: {len(found)} files"
+
+
+def _together(lines: Iterable[str], plan: Plan) -> Iterable[str]:
+    """Return the lines, in a large fleet those of alike hosts as one."""
     from sparkiac.words.apply import alike
     from sparkiac.words.page import MANY
 
-    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    if len(plan.hosts) <= MANY:
+        return lines
     said: dict[str, list[str]] = {}
-    for path in paths:
-        folder, _, rest = path.partition("/")
-        said.setdefault(rest.partition("/")[0] if folder in _OF_HOSTS else folder, []).append(path)
-    for name, found in said.items():
-        if len(found) > MANY and name not in own:
-            said[name] = [f"{name}/: {len(found)} files"]
-    together = [each.lines for each in alike(said, own)] if len(own) > MANY else said.values()
-    return (line for lines in together for line in lines)
+    for each in lines:
+        said.setdefault(each.split("/")[1] if each.startswith(_OF_HOSTS) else each, []).append(each)
+    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    return (line for each in alike(said, own) for line in each.lines)
 
 
 def _report(  # noqa: PLR0913  what was done, and how it was asked for
@@ -178,9 +204,18 @@ def _report(  # noqa: PLR0913  what was done, and how it was asked for
     if show_diff:
         click.echo(write.diff(artifacts, target), nl=False)
     else:
-        for sign, paths in (("+", changes.created), ("~", changes.changed), ("-", changes.removed)):
-            for each in _listed(paths, plan):
-                click.echo(f"{sign} {target}/{each}")
+        present = frozenset(each.path for each in artifacts)
+        before = present.union(changes.removed).difference(changes.created)
+        for sign, paths, others in (
+            ("+", changes.created, before),
+            ("~", changes.changed, present),
+            ("-", changes.removed, present),
+        ):
+            for line in _together(_lines(paths, others), plan):
+                click.echo(f"{sign} {target}/{line}")
+        differing = (*changes.created, *changes.changed, *changes.removed)
+        if any(path.startswith(_SHIPPED) for path in differing):
+            click.echo(_shipped(target, artifacts))
     counts = f"{len(changes.created)} new, {len(changes.changed)} changed, {len(changes.removed)} removed"
     verb = "would be written" if planned else "written"
     state = f"{verb}: {counts}, {changes.unchanged} as before" if changes.any else "up to date"

@@ -83,7 +83,8 @@ def _kind(unit: Container | Program, config: Config) -> str:
 def _architecture(config: Config) -> str:
     listed: Any = config.get("architectures")
     name = str(listed[0]) if isinstance(listed, list | tuple) and listed else ""
-    return next((kind for pattern, kind in _ARCHITECTURES if re.fullmatch(pattern, name)), "generate")
+    known = _ARCHITECTURES if name else ()
+    return next((kind for pattern, kind in known if re.fullmatch(pattern, name)), "generate")
 
 
 def _chats(server: ModelServer) -> bool:

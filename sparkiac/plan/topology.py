@@ -57,7 +57,7 @@ def route(host: str, target: ListenAddress, hosts: Mapping[str, ResolvedHost], *
     if host != target.host:
         return _to_other_host(host, target, hosts)
     if not in_container:
-        return _at(locally(target.address), target.port)
+        return Route(f"http://{locally(target.address)}:{target.port}")
     if target.container_port is not None:
         return _at(target.name, target.container_port)._replace(network=True)
     if target.address == LOOPBACK:
@@ -83,11 +83,15 @@ def locally(address: str) -> str:
     """Return where a program on the same host reaches a port that listens on `address`, as a URL has it."""
     if address == EVERY:
         return LOOPBACK
-    return f"[{address}]" if ":" in address else address
+    return _in_url(address)
 
 
 def _at(host: str, port: int) -> Route:
-    return Route(f"http://{host}:{port}")
+    return Route(f"http://{_in_url(host)}:{port}")
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def bind_address(host: ResolvedHost, bind: Bind) -> str:

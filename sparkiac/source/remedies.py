@@ -10,7 +10,7 @@ from sparkiac.report.hints import closest
 from sparkiac.source import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from pydantic_core import ErrorDetails
 
@@ -21,6 +21,32 @@ _CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
 _EVERYWHERE: Final = ("0.0.0.0", "*", "::", "all")  # noqa: S104  what other programs call it
 _IPV4: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _PUBLISHED: Final = re.compile(r"(\d{1,5}):\d{1,5}")
+
+_LENGTH: Final = "write `set: {max_model_len: …}`; its name is ctx_size in llama.cpp, context_length in SGLang"
+_PARALLEL: Final = "write `set: {tensor_parallel_size: …}`"
+_OPTIONS: Final = "put engine options under `set`, each in snake_case: `set: {max_num_seqs: 8}`"
+_VARIABLES: Final = "write `env: {NAME: value}`"
+_MOUNTS: Final = "write `container: {mounts: {/path/in/container: {source: /path/on/host}}}`"
+_PIN: Final = "the lock has the commit; `revisions: {organisation/name: …}` at the top level chooses another"
+_HOSTS: Final = "write `hosts: HOST`, or `hosts: [HOST, HOST]`"
+_FOREIGN_KEYS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("context", "ctx", "context_length", "ctx_size", "max_model_len"), _LENGTH),
+    **dict.fromkeys(("tp", "tensor_parallel", "tensor_parallel_size"), _PARALLEL),
+    **dict.fromkeys(("args", "command", "cmd", "flags", "options", "overrides", "extra_args"), _OPTIONS),
+    **dict.fromkeys(("environment", "envs", "variables"), _VARIABLES),
+    **dict.fromkeys(("volumes", "mounts", "volume"), _MOUNTS),
+    **dict.fromkeys(("revision", "commit", "sha"), _PIN),
+    **dict.fromkeys(("host", "node", "nodes", "place", "server"), _HOSTS),
+    "ports": "write `port: 8000`, the port on the host",
+    "gpu_memory_utilisation": "write `set: {gpu_memory_utilization: …}`",
+}
+"""How a key of other tools for a deployment is written in an inventory."""
+
+
+def of_key(key: str, fields: Collection[str]) -> str:
+    """Return how a key of another tool is written here; empty if it is none. `fields`: the keys of its mapping."""
+    hint = _FOREIGN_KEYS.get(key.lower().replace("-", "_"), "")
+    return hint if ("hosts" if hint is _HOSTS else "set") in fields else ""
 
 
 def of_text(given: str, detail: ErrorDetails) -> str:
@@ -78,6 +104,10 @@ def _option(given: str, _: ErrorDetails) -> str:
 
 
 def _address(given: str, _: ErrorDetails) -> str:
+    if "://" in given:
+        return "write the address alone: " + given.partition("://")[2].partition("/")[0].partition(":")[0]
+    if given.count(":") > 1:
+        return "write the IPv4 address of the host or its DNS name"
     alone = given.rpartition("@")[2].partition(":")[0]
     if alone != given and re.fullmatch(forms.ADDRESS, alone):
         return f"write {alone}; `ssh: {{user: …, port: …}}` of the host sets login and port"

@@ -29,8 +29,6 @@ _MISSING_KEY: Final = ("INV003", "missing-key")
 _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_error"}
 _DETAILS: Final = 20
 """Errors of pydantic that are read for each finding: a union reports one error for each alternative."""
-_PLACES: Final = frozenset({"host", "node", "nodes", "place", "server"})
-"""Wrong names that users write for the key `hosts` of a deployment or service."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
 
 
@@ -192,8 +190,8 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
     fields = owners[0].model_fields
     if key != key.strip():
         return "remove the character before or after the value that only looks like a space"
-    if "hosts" in fields and len(path) > 1 and key in _PLACES:
-        return "write `hosts: HOST`, or `hosts: [HOST, HOST]`"
+    if len(path) > 1 and (hint := remedies.of_key(key, fields)):
+        return hint
     compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
     engines_own = compound and issubclass(owners[0], Settings)
     return "put engine options under `set`" if engines_own else nearest(key, fields)

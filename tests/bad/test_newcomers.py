@@ -57,6 +57,13 @@ FAULTS: Final = [
         "write `recipe: redhatai/qwen3.6-35b-a3b-nvfp4` and `variant: dflash`",
     ),
     (
+        "misspelt key of the recipe",
+        "recipe: redhatai/qwen3.6-35b-a3b-nvfp4\n",
+        "recpie: redhatai/qwen3.6-35b-a3b-nvfp4\n    variant: dflash\n",
+        "12:5 INV001",
+        "did you mean 'recipe'?",
+    ),
+    (
         "misspelt recipe",
         "redhatai/qwen3.6-35b-a3b-nvfp4",
         "redhatai/qwen3.6-35b-a3b-nvpf4",
@@ -140,7 +147,7 @@ FAULTS: Final = [
         "    set: {gpu_memory_utilization: 0.5, max_model_len: 65536}\n",
         "    max_model_len: 65536\n",
         "15:5 INV001",
-        "put engine options under `set`",
+        "write `set: {max_model_len: …}`",
     ),
     (
         "too much memory",
@@ -179,6 +186,20 @@ FAULTS: Final = [
         "address: spark@192.168.1.11",
         "8:23 INV002",
         "write 192.168.1.11; `ssh: {user: …, port: …}` of the host sets login and port",
+    ),
+    (
+        "address with scheme",
+        "address: 192.168.1.11",
+        "address: http://192.168.1.11:8000/v1",
+        "8:23 INV002",
+        "write the address alone: 192.168.1.11",
+    ),
+    (
+        "IPv6 address",
+        "address: 192.168.1.11",
+        "address: fd00::11",
+        "8:23 INV002",
+        "write the IPv4 address of the host or its DNS name",
     ),
     (
         "address twice",

@@ -38,6 +38,21 @@ def test_the_tree_goes_to_generated_and_its_name(cli: Cli, lab: Path) -> None:
     assert outcome.out.endswith(f"generated/lab: written: {files} new, 0 changed, 0 removed, 0 as before\n")
 
 
+def test_the_files_of_a_new_or_removed_host_are_one_line_and_so_are_the_playbooks(cli: Cli, lab: Path) -> None:
+    lines = cli("generate", "lab.yaml").out.splitlines()
+    assert len(lines) <= 12
+    assert "+ generated/lab/hosts/spark-01/: 6 files" in lines
+    assert [line for line in lines if "playbooks" in line] == [lines[-2]]
+    text = (lab / "lab.yaml").read_text()
+    (lab / "lab.yaml").write_text(text.replace("8001", "8009"))
+    changed = cli("generate", "lab.yaml").out
+    assert f"~ {COMPOSE}\n" in changed
+    assert "hosts/spark-01/:" not in changed
+    (lab / "lab.yaml").write_text(text.replace("spark-01", "spark-09"))
+    moved = cli("generate", "lab.yaml").out.splitlines()
+    assert {"+ generated/lab/hosts/spark-09/: 6 files", "- generated/lab/hosts/spark-01/: 6 files"} <= set(moved)
+
+
 def test_generate_writes_to_the_output_directory(cli: Cli, lab: Path) -> None:
     outcome = cli("generate", "lab.yaml", "--output", "some/where")
     assert outcome.code == 0

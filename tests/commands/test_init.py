@@ -40,6 +40,7 @@ LINKS: Final = tuple(f"spark-0{number}=enp1s0f1np1,rocep1s0f1,192.168.177.1{numb
 SERVED: Final = "--host", "spark-01=192.168.1.11", "--recipe", RECIPE
 FILES: Final = [
     ".editorconfig",
+    ".gitattributes",
     ".github/workflows/check.yml",
     ".gitignore",
     ".pre-commit-config.yaml",
@@ -126,7 +127,7 @@ def holds_what_its_readme_says(repository: Path, *, address: str = "192.168.1.11
 def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, cli: Cli) -> None:
     outcome = cli("init", "lab", *SERVED, "--user", "milo", "--model-store", "/data/models")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith(f"created {folder / 'lab'}: 12 files. Next steps:\n")
+    assert outcome.out.startswith(f"created {folder / 'lab'}: 13 files. Next steps:\n")
     assert files(folder) == [f"lab/{each}" for each in FILES]
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
@@ -135,6 +136,19 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     assert (folder / "lab/requirements.txt").read_text().splitlines()[1:] == [REQUIREMENT]
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
+
+
+def test_the_first_commit_is_short_outside_the_files_that_reviews_fold(folder: Path, cli: Cli) -> None:
+    hosts = ("--host", "spark-01=192.168.1.11", "--host", "spark-02=192.168.1.12")
+    assert cli("init", "lab", *hosts, "--recipe", "redhatai/qwen3.6-35b-a3b-nvfp4").code == 0
+    assert run("sparkiac", "generate", "inventories/lab.yaml", "--allow-unlocked", cwd=folder / "lab").returncode == 0
+    run("git", "init", "--quiet", cwd=folder / "lab")
+    run("git", "add", "--all", cwd=folder / "lab")
+    listed = run("git", "ls-files", cwd=folder / "lab").stdout.split()
+    marks = run("git", "check-attr", "linguist-generated", "--", *listed, cwd=folder / "lab").stdout.splitlines()
+    shown = [line.partition(": ")[0] for line in marks if not line.endswith(": set")]
+    assert {"inventories/lab.yaml", "README.md", "generated/lab/PLAN.md"} <= set(shown)
+    assert sum(len((folder / "lab" / path).read_text().splitlines()) for path in shown) <= 1_500
 
 
 def test_a_recipe_of_the_directory_is_served(folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,3 +90,12 @@ def test_the_trace_would_show_one(complete: Path) -> None:
     code, calls = traced("lock", "lab.yaml", "--upgrade", cwd=complete)
     assert code == 6
     assert "socket(" in calls
+
+
+def test_a_command_reads_no_metadata_of_installed_packages(complete: Path) -> None:
+    """Pydantic searches them for plugins, which takes longer than reading an inventory."""
+    command = [sys.executable, "-X", "importtime", "-m", "sparkiac", "check", "lab.yaml"]
+    done = subprocess.run(command, cwd=complete, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pydantic" in imported
+    assert imported.isdisjoint({"importlib.metadata", "email.message"})

@@ -67,6 +67,14 @@ def test_every_way(asker: str, on: str, shape: str, bind: str, reached: str) -> 
     assert shown(route(on, target, HOSTS, in_container=asker == "container")) == reached
 
 
+def test_an_ipv6_address_stands_in_brackets() -> None:
+    """Only a link of the fabric can have one."""
+    hosts = HOSTS | {"spark-02": HOSTS["spark-02"].model_copy(update={"fabric": HOSTS["spark-01"].fabric})}
+    target = ListenAddress("model", "spark-01", "fd00::1", 8001, None)
+    ways = {route(host, target, hosts, in_container=inside).origin for host in LAN for inside in (True, False)}
+    assert ways == {"http://[fd00::1]:8001"}
+
+
 WORDS = {
     "model": "its name",
     "192.168.1.11": "the host's address",
