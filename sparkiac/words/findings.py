@@ -94,14 +94,14 @@ def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
     together: dict[object, list[Finding]] = {}
     for cause, subjects in causes.items():
         for found in subjects.values():
-            settings = frozenset(each.setting for each in found if each.hint != LOCK_IT)
+            settings = frozenset(each.setting for each in found if not each.hint.startswith(LOCK_IT))
             together.setdefault((cause, settings), []).extend(found)
     return sorted(together.values(), key=lambda found: found[0].sort_key())
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
     file = finding.loc.file if finding.loc else ""
-    if finding.hint == LOCK_IT:
+    if finding.hint.startswith(LOCK_IT):
         return str(finding.severity), file, LOCK_IT
     named = "|".join(map(re.escape, sorted(filter(None, (*finding.subject, finding.setting)), key=len, reverse=True)))
     texts = (re.sub(rf"(?<![\w-])(?:{named})(?![\w-])", "*", each) for each in (finding.message, finding.hint))
@@ -111,7 +111,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
 def differences(found: Sequence[Finding]) -> str:
     """Return the number of findings of one cause, and their rules, names and settings; if all are equal, the lines."""
     subjects = zip_longest(*(each.subject for each in found))
-    settings = [each.setting for each in found if each.hint != LOCK_IT]
+    settings = [each.setting for each in found if not each.hint.startswith(LOCK_IT)]
     columns = [[each.code for each in found], *subjects, settings]
     differing = [_few(names) for column in columns if len(names := dict.fromkeys(filter(None, column))) > 1]
     lines = (str(each.loc.mark.line) for each in found if each.loc)
