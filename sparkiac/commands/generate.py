@@ -40,9 +40,8 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
 _SHIPPED: Final = "playbooks/"
-"""Folder of the output whose files are the same for every inventory."""
+"""Directory of the output whose files are the same for every inventory."""
 _OF_HOSTS: Final = ("hosts/", "host_vars/")
-"""Folders of the output with a folder for each host."""
 _UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
@@ -183,21 +182,18 @@ def _lines(paths: Iterable[str], others: frozenset[str]) -> Iterator[str]:
             yield f"{folder}/: {len(found)} files"
 
 
-def _listed(lines: Iterable[str], plan: Plan) -> Iterator[str]:
-    """Return lines for files; in a large fleet, those of alike hosts are one, and so is a folder with many."""
+def _together(lines: Iterable[str], plan: Plan) -> Iterable[str]:
+    """Return the lines, in a large fleet those of alike hosts as one."""
     from sparkiac.words.apply import alike
     from sparkiac.words.page import MANY
 
-    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    if len(plan.hosts) <= MANY:
+        return lines
     said: dict[str, list[str]] = {}
-    for line in lines:
-        folder, _, rest = line.partition("/")
-        said.setdefault(rest.partition("/")[0] if line.startswith(_OF_HOSTS) else folder, []).append(line)
-    for name, found in said.items():
-        if len(found) > MANY and name not in own:
-            said[name] = [f"{name}/: {len(found)} files"]
-    together = [each.lines for each in alike(said, own)] if len(own) > MANY else said.values()
-    return (line for lines in together for line in lines)
+    for each in lines:
+        said.setdefault(each.split("/")[1] if each.startswith(_OF_HOSTS) else each, []).append(each)
+    own = {host.name: [unit.name for unit in host.units] for host in plan.hosts}
+    return (line for each in alike(said, own) for line in each.lines)
 
 
 def _report(  # noqa: PLR0913  what was done, and how it was asked for
@@ -215,7 +211,7 @@ def _report(  # noqa: PLR0913  what was done, and how it was asked for
             ("~", changes.changed, present),
             ("-", changes.removed, present),
         ):
-            for line in _listed(_lines(paths, others), plan):
+            for line in _together(_lines(paths, others), plan):
                 click.echo(f"{sign} {target}/{line}")
         differing = (*changes.created, *changes.changed, *changes.removed)
         if any(path.startswith(_SHIPPED) for path in differing):

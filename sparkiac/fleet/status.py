@@ -136,8 +136,7 @@ def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
     if found.committed is None:
         yield Problem(DRIFT, None, "no generation is installed", "run sparkiac apply")
     elif generated and found.committed != generated:
-        text = f"generation {found.committed[:_SHORT]} runs, {generated[:_SHORT]} is generated"
-        yield Problem(DRIFT, None, text, "run sparkiac apply")
+        yield Problem(DRIFT, None, "another generation runs than is generated", "run sparkiac apply")
     if facts.drift:
         yield from _drift(facts.drift, {unit.name for unit in facts.units or () if unit.resting})
 

@@ -21,7 +21,6 @@ from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
 from sparkiac.report import Origin, Path, placeholders
 from sparkiac.resolve import catalogued
-from sparkiac.resolve.leaves import constant
 
 _MAX_SETTINGS: Final = 1000
 _LONGEST_NAME: Final = 40
@@ -108,7 +107,9 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
         if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
             notes.append(lost(launch.line, f"-v …:{path[2]}", _NO_SOURCE))
     handle = differences.get(("model",)) or server.model or match.handle_of(server)
-    differences |= _missing(server, chosen, differences)
+    # The image of a base recipe is none of the file's: options of another release would be findings.
+    unnamed = {("image",)} if server.launch.image is None and not chosen.same_model else set[Path]()
+    differences |= _missing(server.engine, {*differences, *(chosen.leaves.keys() - unnamed)})
     notes += _of_method(server, chosen, differences)
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
@@ -162,17 +163,10 @@ def _is_title(text: str | None) -> bool:
     return text is not None and len(text) <= 200 and re.fullmatch(forms.TITLE, text) is not None  # noqa: PLR2004
 
 
-def _missing(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> dict[Path, Any]:
-    """Return placeholders for required values that neither the file nor the recipe has.
-
-    The image of a base recipe is none of the file's: options of another release would be findings.
-    """
+def _missing(engine: str, present: Container[Path]) -> dict[Path, Any]:
+    """Return placeholders for required values that neither the file nor the recipe has."""
     placeholder: dict[Path, Any] = {("model",): placeholders.MODEL, ("image",): placeholders.IMAGE}
-    if "model_file" in engines.named(server.engine).needs:
-        placeholder["model_file",] = placeholders.MODEL_FILE
-    present = {path for path, (value, _) in chosen.leaves.items() if value is not None} | differences.keys()
-    if server.launch.image is None and not chosen.same_model:
-        present.discard(("image",))
+    placeholder |= {("model_file",): placeholders.MODEL_FILE} if "model_file" in engines.named(engine).needs else {}
     return {path: value for path, value in placeholder.items() if path not in present}
 
 
@@ -202,12 +196,11 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
 
 
 def _of_method(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> Iterator[Note]:
-    """Note the defaults that the speculative method adds in the release of the launch's image."""
-    own = {path: (value, Origin("launch")) for path, value in differences.items()}
-    engine = constant({"engine": server.engine}, layer="launch")
-    leaves = catalogued.merged(chosen.recipe, chosen.variant, chosen.fragments, engine, own)
-    for _, setting, why in catalogued.of_method(leaves):
-        yield corrected(server.launch.line, setting, why)
+    """Note what the speculative method adds in the release of the launch's image."""
+    own = {path: (value, Origin("launch")) for path, value in {("engine",): server.engine, **differences}.items()}
+    leaves = catalogued.merged(chosen.recipe, chosen.variant, chosen.fragments, own)
+    for _, added in catalogued.of_method(leaves):
+        yield corrected(server.launch.line, "speculative", f"adds {added}")
 
 
 def _is_reported(server: ServerLaunch) -> bool:

@@ -14,7 +14,7 @@ from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.topology import address_towards
 from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement, PlannedWaiver
-from sparkiac.resolve import catalogued
+from sparkiac.resolve.catalogued import of_method
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
-    from sparkiac.resolve.leaves import Leaves
 
 
 class _FleetValues(NamedTuple):
@@ -87,13 +86,8 @@ def build(resolved: Resolved) -> Plan:
         unwatched,
         is_watched=fleet_timer.is_watched(written.monitoring),
         waivers=tuple(_waivers(written)),
-        method_defaults=tuple(dict.fromkeys(_of_methods(resolved.leaves))),
+        method_defaults=tuple(dict.fromkeys((str(path[1]), text) for path, text in of_method(resolved.leaves))),
     )
-
-
-def _of_methods(leaves: Leaves) -> Iterator[tuple[str, str]]:
-    for (_, name, *_), setting, why in catalogued.of_method(leaves):
-        yield str(name), f"{setting}, {why}"
 
 
 def _pinned(resolved: Resolved) -> placement.Pinned:

@@ -19,7 +19,7 @@ PODS_FAIL: Final = "Pods with these images or models do not start."
 
 
 LOCK_IT: Final = "run sparkiac lock"
-"""Hint of all findings that a new lock settles."""
+"""Beginning of the hints of all findings that a new lock settles."""
 OPEN_POINT: Final = "OPN001"
 """Code of a placeholder."""
 

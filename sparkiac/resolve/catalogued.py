@@ -124,11 +124,11 @@ def _needed(leaves: Leaves, engine: Engine) -> Iterator[Leaves]:
                 yield {tuple(name.split(".")): (value, origin) for name, value in fact.default.items()}
 
 
-def of_method(leaves: Leaves) -> Iterator[tuple[Path, str, str]]:
-    """Yield the defaults of a speculative method among the leaves: path, setting with its value, and the reason."""
+def of_method(leaves: Leaves) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each default that a speculative method adds, and a text with its value and reason."""
     for path, (value, origin) in leaves.items():
         if origin.layer.startswith(_OF_METHOD):
-            yield path, f"{path[-1]}: {value}", f"added as a default of {origin}"
+            yield path, f"{path[-1]}: {value}, a default of {origin}"
 
 
 def _release(reference: str) -> str | None:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report.hints import LOCK_IT, build_hint
+from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -47,6 +47,9 @@ RULE: Final = rule(
 )
 
 
+_HINT: Final = "run sparkiac lock, which reads it from the registry"
+
+
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments whose image has no known entrypoint."""
     for host, container in plan.containers:
@@ -55,4 +58,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         if derived and container.image.entrypoint is None and container.image.command is None:
             build = container.image.build
             message = f"the entrypoint of {container.image.reference}, the image of {container.name}, is unknown"
-            yield hit(host, container, ("image",), message, build_hint(build) if build else LOCK_IT)
+            yield hit(host, container, ("image",), message, build_hint(build) if build else _HINT)

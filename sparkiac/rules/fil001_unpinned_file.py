@@ -45,7 +45,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -64,4 +63,4 @@ def check(plan: Plan) -> Iterator[Hit]:
             if file.sha256 is None:
                 path = ("container", "files", file.target)
                 message = f"{container.name} uses {file.url}, which the lock does not pin"
-                yield hit(host, container, path, message, LOCK_IT)
+                yield hit(host, container, path, message, "run sparkiac lock")

@@ -33,10 +33,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report.hints import LOCK_IT, build_hint
+from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, "fails", "contract", "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
+
+
+_ADD: Final = "run sparkiac lock, or write its digest after @ in the inventory"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -45,9 +48,9 @@ def check(plan: Plan) -> Iterator[Hit]:
         image = container.image
         if image.digest is None and not image.stale:
             message = f"{container.name} runs {image.reference}, which the lock does not pin"
-            hint = build_hint(image.build) if image.build else LOCK_IT
+            hint = build_hint(image.build) if image.build else _ADD
             yield hit(host, container, ("image",), message, hint)
     for build in plan.builds:
         if build.base is not None and build.base.digest is None:
             message = f"the build {build.name} starts from {build.base.reference}, which the lock does not pin"
-            yield Hit(build.path, message, LOCK_IT, leaf=("builds", build.name, "base"))
+            yield Hit(build.path, message, _ADD, leaf=("builds", build.name, "base"))

@@ -44,7 +44,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac.plan import Plan
-from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -58,4 +57,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         image = container.image
         if image.copied and image.id is None and image.build is None:
             message = f"{host.name} copies {image.reference} from another host, but the lock has no ID for it"
-            yield hit(host, container, ("image",), message, LOCK_IT)
+            yield hit(host, container, ("image",), message, "run sparkiac lock")

@@ -35,7 +35,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.weights import needed
-from sparkiac.report.hints import LOCK_IT
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -49,4 +48,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         for name in needed(container):
             if name not in container.weights.commits:
                 message = f"{container.name} loads {name}, which the lock does not pin to a commit"
-                yield hit(host, container, ("model",), message, LOCK_IT)
+                yield hit(host, container, ("model",), message, "run sparkiac lock")

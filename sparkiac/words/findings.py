@@ -12,7 +12,7 @@ from sparkiac.catalog.evidence import documents
 from sparkiac.report import Finding, Loc, Report, Severity
 from sparkiac.report.characters import escaped_line
 from sparkiac.report.hints import LOCK_IT
-from sparkiac.words.page import natural, ranges
+from sparkiac.words.page import counted, natural, ranges
 
 FORMAT_VERSION: Final = 1
 TITLES: Final = {name: each["title"] for name, each in documents().items() if "title" in each}
@@ -39,8 +39,7 @@ def as_text(report: Report, *, colour: bool) -> str:
 def counts(report: Report) -> str:
     """Return the number of findings, such as `1 error, 2 warnings`."""
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
-    found = [(report.number_of(severity), word) for severity, word in words]
-    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in found if number]
+    parts = [counted(number, word) for severity, word in words if (number := report.number_of(severity))]
     return ", ".join(parts) or "no findings"
 
 
@@ -90,14 +89,14 @@ def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
     together: dict[object, list[Finding]] = {}
     for cause, subjects in causes.items():
         for found in subjects.values():
-            settings = frozenset(each.setting for each in found if each.hint != LOCK_IT)
+            settings = frozenset(each.setting for each in found if not each.hint.startswith(LOCK_IT))
             together.setdefault((cause, settings), []).extend(found)
     return sorted(together.values(), key=lambda found: found[0].sort_key())
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
     file = finding.loc.file if finding.loc else ""
-    if finding.hint == LOCK_IT:
+    if finding.hint.startswith(LOCK_IT):
         return str(finding.severity), file, LOCK_IT
     named = "|".join(map(re.escape, sorted(filter(None, (*finding.subject, finding.setting)), key=len, reverse=True)))
     texts = (re.sub(rf"(?<![\w-])(?:{named})(?![\w-])", "*", each) for each in (finding.message, finding.hint))
@@ -107,7 +106,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
 def differences(found: Sequence[Finding]) -> str:
     """Return the number of findings of one cause, and their rules, names and settings; if all are equal, the lines."""
     subjects = zip_longest(*(each.subject for each in found))
-    settings = [each.setting for each in found if each.hint != LOCK_IT]
+    settings = [each.setting for each in found if not each.hint.startswith(LOCK_IT)]
     columns = [[each.code for each in found], *subjects, settings]
     differing = [_few(names) for column in columns if len(names := dict.fromkeys(filter(None, column))) > 1]
     lines = (str(each.loc.mark.line) for each in found if each.loc)
@@ -122,15 +121,13 @@ def _few(listed: Iterable[str]) -> str:
 
 def _finding(found: Sequence[Finding], *, colour: bool) -> Iterator[str]:
     """Return the first finding of a cause, and what the others differ in."""
-    finding = found[0]._replace(
-        origin=found[0].origin if len({each.origin for each in found}) == 1 else None,
-        source=found[0].source if len({each.source for each in found}) == 1 else "",
-    )
+    finding = found[0]
     yield headline(finding, colour=colour)
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
     if len(found) > 1:
         yield f"  {differences(found)}"
+        finding = finding._replace(origin=None, source="")
     yield from (f"  {each}" for each in details(finding))
 
 

@@ -94,7 +94,7 @@ def tables(plan: Plan, width: int) -> Blocks:
     users: dict[str, list[str]] = {}
     for name, text in plan.method_defaults:
         users.setdefault(text, []).append(name)
-    yield from (f"{ranges(found, '…')}: {text}\n" for text, found in users.items())
+    yield from (f"{ranges(found, '…')}: the speculative method adds {text}\n" for text, found in users.items())
     if plan.unpinned:
         yield styled(hints.unpinned_notice(plan.unpinned), "yellow")
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from sparkiac.fleet.fabric.checks import LinkCheck
 from sparkiac.fleet.facts import Generations, Memory, Restart
-from sparkiac.fleet.status import HostStatus, Problem, UnitStatus
+from sparkiac.fleet.status import HostStatus, UnitStatus
 from sparkiac.fleet.verify import Verified
 from sparkiac.memory.values import GIB
 from sparkiac.plan.numbers import gib
@@ -37,7 +37,9 @@ _NONE: Final = "-"
 _DAY_S: Final = 86_400
 _PROBLEMS: Final = ("drift", "unhealthy")
 _STYLES: Final = {"ready": "green", "running": "green", "starting": "yellow", "stopping": "yellow", "resting": "dim"}
-_KINDS: Final = {"unhealthy": "red", "drift": "yellow", "warning": "yellow"}
+_KINDS: Final = {"unhealthy": "red", "drift": "yellow", "warning": "yellow", "note": "dim"}
+_FIELD: Final = "\t"
+"""Between kind, text and hint; texts of hosts have no control characters."""
 _VERIFIED: Final = {"ok": "green", "warning": "yellow", "failed": BAD, "skipped": "dim"}
 _CHECKED: Final = {True: ("ok", "green"), False: ("FAIL", BAD), None: ("not checked", "dim")}
 
@@ -67,34 +69,26 @@ def tables(statuses: Sequence[HostStatus], width: int) -> Blocks:
 
 def problems(statuses: Sequence[HostStatus]) -> Blocks:
     """Return each problem with its host and what to do, former wrong answers, and what could not be read."""
-    every = [
-        (each.title, _hinted(text, style))
-        for style, said in _said(statuses)
-        for each in alike(said, _names(statuses))
-        for text in each.lines
-    ]
-    if every:
+    said = {host.name: [*_said(host)] for host in statuses}
+    rows = [(each.title, *text.split(_FIELD)) for each in alike(said, _names(statuses)) for text in each.lines]
+    if rows:
         yield ""
-        yield grid(every)
+        rows.sort(key=lambda row: list(_KINDS).index(row[1]))
+        yield grid(
+            (title, line((text, _KINDS[kind]), (hint and f"\n{hint}", "dim"))) for title, kind, text, hint in rows
+        )
 
 
-def _hinted(text: str, style: str) -> Line:
-    problem, newline, hint = text.partition("\n")
-    return line((problem, style), (f"{newline}{hint}", "dim"))
-
-
-def _said(statuses: Sequence[HostStatus]) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield the style and the texts of each host: its problems by kind, wrong answers, and what was not read."""
-    for kind, style in _KINDS.items():
-        yield style, {host.name: [_problem(each) for each in host.problems if each.kind == kind] for host in statuses}
-    yield "dim", {host.name: [each for unit in host.units for each in _wrong(unit)] for host in statuses}
-    yield "dim", {host.name: [*_unread(host)] for host in statuses}
-
-
-def _unread(host: HostStatus) -> Iterator[str]:
+def _said(host: HostStatus) -> Iterator[str]:
+    """Return kind, text and hint of each problem of a host, of former wrong answers, and of what was not read."""
+    for each in host.problems:
+        unit = f"{each.unit}: " if each.unit else ""
+        yield _FIELD.join((each.kind, f"{unit}{each.text}", each.hint))
+    for text in (each for unit in host.units for each in _wrong(unit)):
+        yield _FIELD.join(("note", text, ""))
     if host.facts and host.facts.unread:
         listed = "; ".join(f"{part} ({why})" for part, why in sorted(host.facts.unread.items()))
-        yield f"not read: {listed}"
+        yield _FIELD.join(("note", f"not read: {listed}", ""))
 
 
 def _names(statuses: Iterable[HostStatus]) -> dict[str, list[str]]:
@@ -103,12 +97,9 @@ def _names(statuses: Iterable[HostStatus]) -> dict[str, list[str]]:
 
 
 def _brief(host: HostStatus) -> Iterator[str]:
-    """Return what a host of a large fleet has, without figures that differ between alike hosts."""
-    if host.facts:
-        found = host.facts.generation
-        states = ", ".join(_states(host, found)) if found else "unknown"
-        same = "as generated" if host.generated else "not compared"
-        yield f"driver {host.facts.machine.driver or _NONE}, generation {states or same}"
+    """Return driver and units of a host; its load and memory differ between alike hosts."""
+    driver = host.facts.machine.driver if host.facts else None
+    yield f"driver {driver or _NONE}"
     yield from (f"{unit.name}  {unit.state}" for unit in host.units)
 
 
@@ -221,12 +212,6 @@ def _wrong(unit: UnitStatus) -> Iterator[str]:
     found = unit.facts.wrong if unit.facts and unit.ready else None
     if found:
         yield f"{unit.name}: last wrong answer {_ago(found.ago_s)} ago: {found.fault}"
-
-
-def _problem(problem: Problem) -> str:
-    unit = f"{problem.unit}: " if problem.unit else ""
-    hint = f"\n{problem.hint}" if problem.hint else ""
-    return f"{unit}{problem.text}{hint}"
 
 
 def data(statuses: Sequence[HostStatus]) -> Data:

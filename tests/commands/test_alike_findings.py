@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 HOSTS = 40
 VARIABLES = [f"VLLM_FORK_{letter}" for letter in "ABCDEFGHIJKLMNOPQR"]
 FORK = "acme/vllm-fork:7"
-FILES = 45
-"""Lines of the files of the fleet: those of the alike hosts, of three other ones, and of the tree itself."""
+FILES = 12
+"""Lines of the files of a new fleet."""
 SCREEN = 70
 """Lines of the findings of a fleet of forty alike hosts and three deployments of forks."""
 
@@ -92,10 +91,10 @@ def test_forty_alike_hosts_are_one_text_with_the_first_line(cli: Cli) -> None:
 def test_what_a_lock_settles_is_one_text(cli: Cli) -> None:
     text = cli("check", "fleet.yaml", "--allow-unlocked").err
     [line] = [each for each in text.splitlines() if "IMG003" in each and "MDL001" in each]
-    number = sum(each["hint"] == "run sparkiac lock" for each in findings(cli))
+    number = sum(each["hint"].startswith("run sparkiac lock") for each in findings(cli))
     assert number > 2 * HOSTS
     assert line == f"  all {number}: ENT100, IMG003, MDL001; agent, chat, code, embed-01…embed-37"
-    assert text.count("run sparkiac lock\n") == 1
+    assert text.count("run sparkiac lock") == 1
 
 
 @pytest.mark.usefixtures("fleet")
@@ -120,16 +119,16 @@ def test_generate_and_the_page_of_plan_show_the_same_texts(cli: Cli) -> None:
 @pytest.mark.usefixtures("fleet")
 def test_the_files_of_alike_hosts_are_one_line(cli: Cli) -> None:
     lines = cli("generate", "fleet.yaml", "--allow-unlocked").out.splitlines()
-    unit = "etc/systemd/system/sparkiac-embed-01…embed-37.service"
-    assert f"+ generated/fleet/hosts/spark-01…spark-37/{unit}" in lines
-    assert "+ generated/fleet/host_vars/spark-01…spark-37/hashes.yml" in lines
-    assert any(re.fullmatch(r"\+ generated/fleet/playbooks/: \d+ files", line) for line in lines)
-    assert sum("playbooks" in line for line in lines) == 1
+    assert "+ generated/fleet/hosts/spark-01…spark-40/: 6 files" in lines
     assert len(lines) <= FILES
     path = Path("fleet.yaml")
-    path.write_text(path.read_text().replace('    env: {"VLLM_ATTENTION_BACKEND": "1"}', "", 1))
-    changed = cli("generate", "fleet.yaml", "--allow-unlocked").out.splitlines()
-    assert "~ generated/fleet/hosts/spark-01/etc/sparkiac/embed-01/compose.yaml" in changed
+    text = path.read_text()
+    path.write_text(text.replace('    env: {"VLLM_ATTENTION_BACKEND": "1"}', ""))
+    lines = cli("generate", "fleet.yaml", "--allow-unlocked").out.splitlines()
+    assert "~ generated/fleet/hosts/spark-01…spark-37/etc/sparkiac/embed-01…embed-37/compose.yaml" in lines
+    path.write_text(text.replace('    env: {"VLLM_ATTENTION_BACKEND": "1"}', "", 36))
+    lines = cli("generate", "fleet.yaml", "--allow-unlocked").out.splitlines()
+    assert "~ generated/fleet/hosts/spark-37/etc/sparkiac/embed-37/compose.yaml" in lines
 
 
 def finding(message: str, line: int = 1, **more: Any) -> Finding:  # noqa: ANN401  the fields of a finding

@@ -45,7 +45,7 @@ def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> No
         "which the lock does not pin\n"
         "  10 |     image: nvcr.io/nvidia/vllm:26.03-py3\n"
         "     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  hint: run sparkiac lock\n"
+        "  hint: run sparkiac lock, or write its digest after @ in the inventory\n"
         '  source: Practical guide to vLLM on DGX Spark (June 2026); vLLM blog, "vLLM on the DGX Spark" (2026-06-01)\n'
         "1 error\n"
     )
@@ -65,7 +65,7 @@ def test_check_gives_json_for_machines(cli: Cli, folder: Path) -> None:
         "column": 3,
         "end_line": 5,
         "end_column": 7,
-        "hint": "run sparkiac lock",
+        "hint": "run sparkiac lock, or write its digest after @ in the inventory",
         "source": "Spark guide L3, L105, L112; vLLM blog L27, L62",
         "origin": "recipe base/single-spark catalog/recipes/base/single-spark.yaml:5",
     }
