@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkiac.host.probe import kinds
+from sparkiac.host.fleet import probe as fleet_probe
+from sparkiac.host.probe import kinds, steps
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import text as probe_text
 
@@ -148,6 +149,12 @@ def test_one_request_after_the_other_and_not_many(good: Service, check: Check) -
     assert good.asked.count(f"POST {CHAT}") == 10
     assert sum(line.startswith("POST") for line in good.asked) == 14
     assert good.asked.index("GET /metrics") < good.asked.index(f"POST {CHAT}"), "the queue is read first"
+
+
+def test_the_health_check_and_the_fleet_timer_ask_for_none_of_what_only_an_apply_asks() -> None:
+    asked = {*steps.LIVE, *steps.READY, *steps.ANSWERS, *fleet_probe.STEPS}
+    assert asked.isdisjoint({*steps.CLIENTS, "marks", "reasoning"})
+    assert {*asked, *steps.GATE, *steps.CLIENTS} <= set(steps.ALL)
 
 
 def test_steps_that_a_unit_does_not_promise_are_skipped(good: Service, check: Check) -> None:
