@@ -10,8 +10,8 @@ from typing import Any, Final
 
 _MODEL: Final = """
 architectures model_type dtype torch_dtype vocab_size tie_word_embeddings max_position_embeddings
-original_max_position_embeddings max_sequence_length n_positions max_target_positions rope_scaling rope_parameters
-rope_theta
+original_max_position_embeddings max_sequence_length n_positions max_target_positions model_max_length rope_scaling
+rope_parameters rope_theta
 """
 _LAYERS: Final = """
 hidden_size num_hidden_layers num_layers n_layer depth layer_types layers_block_type hybrid_override_pattern
@@ -39,7 +39,7 @@ n_groups expand chunk_size
 _EXPERTS: Final = """
 intermediate_size num_experts n_routed_experts num_local_experts num_experts_per_tok top_k_experts n_shared_experts
 moe_intermediate_size shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size
-intermediate_size_mlp moe_latent_size first_k_dense_replace moe_layer_freq mlp_only_layers mlp_layer_types
+intermediate_size_mlp ple_layer_ids engram_layer_ids moe_latent_size first_k_dense_replace moe_layer_freq mlp_only_layers mlp_layer_types
 decoder_sparse_step interleave_moe_layer_step
 """
 _DRAFT: Final = """
