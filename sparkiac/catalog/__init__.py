@@ -83,6 +83,12 @@ def has_unified_memory(compute_capability: str) -> bool:
     return any(gpu.unified_memory for gpu in known if gpu and gpu.compute_capability == compute_capability)
 
 
+def config(model: str | None) -> Mapping[str, object]:
+    """Return the kept keys of a model's config.json; empty if no public repository is known to hold it."""
+    found: Mapping[str, object] = _configs()[model]["config"] if model in _configs() else {}
+    return found
+
+
 @cache
 def build(name: str) -> Source[CatalogBuild] | None:
     """Return the build of the image `name`, or None if there is none."""
@@ -253,6 +259,17 @@ def _families(text: bytes) -> Iterator[Source[ImageFamily]]:
 @cache
 def _family(name: str) -> Source[ImageFamily] | None:
     return _entry(f"images/{name}", ImageFamily)
+
+
+@cache
+def _configs() -> dict[str | None, dict[str, Any]]:
+    found: dict[str | None, dict[str, Any]] = json.loads((_ROOT / "configs.json").read_bytes(), object_hook=_frozen)
+    return found
+
+
+def _frozen(found: dict[str, Any]) -> dict[str, Any]:
+    """Return lists as tuples, as a lock that is read has them."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
 
 
 def _shipped(path: str, model: type[M]) -> M:

@@ -42,9 +42,11 @@ class Checkpoint(NamedTuple):
     locked: LockedModel | None = None
     """config.json and tensors of the pinned commit."""
     architecture: Architecture | None = None
-    """The catalog's facts, used if the lock has no config.json."""
+    """The catalog's facts, used if neither the lock nor the catalog has a config.json."""
     stated: Term | None = None
     """Size of the weights on all ranks, if a source states it; used if the lock has no tensors."""
+    config: Mapping[str, object] = {}
+    """The catalog's config.json, used if the lock has none."""
 
 
 class Setup(NamedTuple):
@@ -125,8 +127,8 @@ def predict(setup: Setup) -> Prediction:
 def shape_of(checkpoint: Checkpoint) -> Shape | Unknown:
     """Return the shape of a network, from its config.json if known, else from the catalog's architecture."""
     locked, known = checkpoint.locked, checkpoint.architecture
-    if locked is not None and locked.config:
-        return shape.read(locked.config)
+    if config := (locked and locked.config) or checkpoint.config:
+        return shape.read(config)
     return Unknown(("config.json",)) if known is None else layers.shape_of(known)
 
 

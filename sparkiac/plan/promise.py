@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
@@ -17,16 +18,14 @@ from sparkiac.plan.parts import Health
 from sparkiac.plan.topology import locally
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sparkiac.plan.container import Container, ModelServer
 
     Config = Mapping[str, object]
 
-_EMBEDDING: Final = {"runner": "pooling", "convert": "embed", "task": "embed", "is_embedding": True, "embedding": True}
+_EMBEDDING: Final = {"convert": "embed", "task": "embed", "is_embedding": True, "embedding": True}
 _POOLING: Final = {"convert": ("classify", "reward"), "task": ("classify", "reward", "score")}
 _ARCHITECTURES: Final = (
-    (r"Whisper\w*|\w+ForSpeechSeq2Seq", "transcription"),
+    (r"Whisper\w*|\w+ForSpeechSeq2Seq|\w*ASR\w*", "transcription"),
     (r"\w+For(Sequence|Token|Image)Classification|\w+RewardModel", "pooling"),
     (r"\w+(ForCausalLM|ForConditionalGeneration|ChatModel|LMHeadModel)", "generate"),
     (r"\w+(ForTextEncoding|EmbeddingModel|Model)", "embedding"),
@@ -76,7 +75,10 @@ def _kind(unit: Container | Program, config: Config) -> str:
         return "pooling"
     if any(server.options.get(name) == value for name, value in _EMBEDDING.items()):
         return "embedding"
-    found = _architecture(config)
+    overridden = server.options.get("hf_overrides")
+    found = _architecture({**config, **overridden} if isinstance(overridden, Mapping) else config)
+    if found == "generate" and server.options.get("runner") == "pooling":
+        return "embedding"
     return "chat" if found == "generate" and _chats(server) else found
 
 

@@ -80,7 +80,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
 
 
 def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
-    container, begun, locked = it.container, it.begun, it.locked
+    container, begun = it.container, it.begun
     found = _predicted(it, known_bytes(total))
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
     return Proof(
@@ -100,8 +100,8 @@ def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
         subject=begun.subject,
         record=_record_used(container, begun),
         unused=begun.unused,
-        compared=locked is None or not locked.config or shapes.is_compared(locked.config),
-        config=locked.config if locked else {},
+        compared=not it.config or shapes.is_compared(it.config),
+        config=it.config,
     )
 
 
@@ -168,12 +168,13 @@ def _predicted(it: KnownServer, total_bytes: int | None) -> Prediction:
 def _checkpoint(it: KnownServer) -> Checkpoint:
     catalogued = it.catalogued
     stated = _stated("weights", catalogued.weights_bytes if catalogued else None)
-    return Checkpoint(it.locked, catalogued.architecture if catalogued else None, stated)
+    return Checkpoint(it.locked, catalogued.architecture if catalogued else None, stated, it.config)
 
 
 def _drafter(it: KnownServer, drafts: Mapping[str, Any]) -> Checkpoint:
     stated = _stated("drafter", it.catalogued.drafter_bytes if it.catalogued else None)
-    return Checkpoint(it.known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
+    known, model = _NO_CACHE if drafts["method"] == "mtp" else None, drafts["model"]
+    return Checkpoint(it.known.get(model), known, stated, catalog.config(model))
 
 
 def _stated(name: str, size_bytes: int | None) -> Term | None:

@@ -99,7 +99,9 @@ def _options(container: Container, given: Mapping[str, Any] | None, names: Itera
     for name in names:
         spec = interface and interface.options.get(f"--{name.replace('_', '-')}")
         default = json.loads(spec.default) if spec and spec.default else None
-        logged, wanted = (each.get(name, default) for each in (given, container.server.options))
+        logged = given.get(name, default)
+        # A log has lists where the inventory has tuples.
+        wanted = json.loads(json.dumps(container.server.options.get(name, default)))
         # vLLM prints an object with the defaults of all its keys.
         comparable = logged == wanted or not (logged and wanted and spec and spec.object)
         yield name, logged if comparable else UNKNOWN, wanted

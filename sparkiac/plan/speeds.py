@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from sparkiac import catalog
 from sparkiac.memory import recorded, speed
 from sparkiac.memory.prediction import Prediction
 from sparkiac.memory.values import Unknown, known_bytes, unknown_of
@@ -41,6 +42,11 @@ class KnownServer(NamedTuple):
     def locked(self) -> LockedModel | None:
         """Return its model in the lock."""
         return self.known.get(self.container.server.model or "")
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """Return config.json of its model: that of the pinned commit, else the one that the catalog has."""
+        return (self.locked and self.locked.config) or catalog.config(self.container.server.model)
 
     @property
     def catalogued(self) -> ModelFacts | None:

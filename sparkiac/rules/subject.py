@@ -51,7 +51,7 @@ class Subject:
         }
 
     def _of_config(self, key: str) -> Any:  # noqa: ANN401  plain data
-        """Return a value of the model's config.json; None if the lock does not have it or hf_overrides replaces it."""
+        """Return a value of the model's config.json; None if it is unknown or hf_overrides replaces it."""
         if key.partition(".")[0] in str(self.container.server.options.get("hf_overrides")):
             return None
         proof = self.host.proofs.get(self.container.name)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Check = Callable[..., dict[str, tuple[str, str]]]
 
-CHAT, EMBEDDINGS = "/v1/chat/completions", "/v1/embeddings"
+CHAT, EMBEDDINGS, RERANK = "/v1/chat/completions", "/v1/embeddings", "/v1/rerank"
 SHARED = Path(__file__).parents[3] / "shared/vllm"
 RECORDED = Path(__file__).parent / "data/agents_vllm_0.23.0.json"
 """Responses of vLLM 0.23.0 on a CPU with a trained tiny model, without the parts that repeat the request."""
@@ -125,7 +125,7 @@ def test_a_server_that_keeps_every_promise(good: Service, check: Check) -> None:
     found = check(good.url, **EVERYTHING)
     assert [name for name, (state, _) in found.items() if state == "failed"] == []
     skipped = {name for name, (state, _) in found.items() if state == "skipped"}
-    assert skipped == {"ranks", "embeddings", "transcription", "speech"}
+    assert skipped == {"ranks", "embeddings", "scores", "transcription", "speech"}
     evidence = {name: text for name, (_, text) in found.items()}
     assert evidence["health"] == "/health returns 200"
     assert evidence["length"] == "4096 tokens"
@@ -453,7 +453,23 @@ def test_embeddings(service: Service, check: Check, answer: tuple[int, object], 
 def test_a_classifier_is_checked_for_health_and_names(service: Service, check: Check) -> None:
     found = check(service.url, kind="pooling")
     assert {name for name, (state, _) in found.items() if state == "ok"} == {"health", "names"}
-    assert not any(line.startswith("POST") for line in service.asked)
+    assert found["scores"] == ("skipped", "the server ranks no texts: HTTP 404")
+    assert [line for line in service.asked if line.startswith("POST")] == [f"POST {RERANK}"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "state", "evidence"),
+    [
+        ((0.75, 0.25), "ok", "scores [0.75, 0.25]"),
+        ((0.5, 0.5), "failed", f"{RERANK}: scores of two texts: [0.5, 0.5]"),
+        ((0.5, math.nan), "failed", f"{RERANK}: scores of two texts: [0.5, nan]"),
+        ((0.5, None), "failed", f"{RERANK}: scores of two texts: [0.5, None]"),
+        ((0.5,), "failed", f"{RERANK}: scores of two texts: [0.5]"),
+    ],
+)
+def test_scores(service: Service, check: Check, scores: tuple[object, ...], state: str, evidence: str) -> None:
+    service.answers[RERANK] = 200, {"results": [{"relevance_score": each} for each in scores]}
+    assert check(service.url, kind="pooling")["scores"] == (state, evidence)
 
 
 @pytest.mark.parametrize(

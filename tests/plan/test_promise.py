@@ -34,6 +34,7 @@ def chat(*lines: str, **locked: str) -> Promise:
         ("set: {runner: pooling}", "embedding"),
         ("set: {runner: pooling, convert: classify}", "pooling"),
         ("set: {convert: embed}", "embedding"),
+        ("set: {runner: pooling, hf_overrides: {architectures: [Qwen3VLForSequenceClassification]}}", "pooling"),
     ],
 )
 def test_the_options_decide_the_kind(line: str, kind: str) -> None:
@@ -45,6 +46,7 @@ def test_the_options_decide_the_kind(line: str, kind: str) -> None:
     [
         ("Qwen3ForCausalLM", "generate"),
         ("WhisperForConditionalGeneration", "transcription"),
+        ("Qwen3ASRForConditionalGeneration", "transcription"),
         ("VoxtralForConditionalGeneration", "generate"),
         ("BertModel", "embedding"),
         ("NomicBertModel", "embedding"),

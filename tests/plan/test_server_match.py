@@ -64,7 +64,9 @@ def placed(recipe: str) -> str:
         f"address: 192.168.177.{number}/24}}]}}}}"
         for number in range(1, SERVED[recipe] + 1)
     }
+    found = catalog.recipe(recipe)
     model = ", model: example/model" if recipe.startswith("base/") else ""
+    model += "" if found and found.value and found.value.image else f", image: example/engine:1@{ONES}"
     lines = "".join(f"  {name}: {host}\n" for name, host in hosts.items())
     unit = f"  chat: {{recipe: {recipe}, hosts: [{', '.join(hosts)}], port: 8001{model}}}\n"
     return f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n{lines}deployments:\n{unit}"
