@@ -26,14 +26,14 @@ _CAPTURES_DECODES: Final = (0, 29)
 """Since this release a server with drafts also captures the sizes of whole decode batches."""
 _CACHES_HYBRIDS: Final = (0, 28)
 """Since this release prefix caching is also on by default for hybrid models."""
-# Options that change the pool in a way that is not supported here, unless they have this value.
 _OTHER_POOLS: Final = {
-    "decode_context_parallel_size": 1,
-    "disable_hybrid_kv_cache_manager": False,
-    "num_gpu_blocks_override": None,
+    "decode_context_parallel_size": (1,),
+    "disable_hybrid_kv_cache_manager": (False,),
+    "num_gpu_blocks_override": (),
 }
-# The same for keys of attention_config: an indexer with other values does not have eight bits.
+"""Options that change the pool in a way that is not supported here, unless they have one of these values."""
 _OTHER_INDEXERS: Final = {"indexer_kv_dtype": ("auto", "fp8"), "use_fp4_indexer_cache": (False,)}
+"""The same for keys of attention_config: an indexer with other values does not have eight bits."""
 
 
 class ServerOptions(NamedTuple):
@@ -145,8 +145,8 @@ def read(
         encodes=reader.encodes(),
         graph_sizes=reader.graph_sizes(requests, batch, verified=1 + drafts, release=release),
     )
-    reader.refuse(_OTHER_POOLS)
-    reader.refuse_within("attention_config", _OTHER_INDEXERS)
+    reader.refuse(given, _OTHER_POOLS)
+    reader.refuse(given.get("attention_config"), _OTHER_INDEXERS, "attention_config.")
     return Unknown(tuple(reader.wrong)) if reader.wrong else options
 
 
@@ -229,13 +229,8 @@ class _OptionReader:
         decodes = {verified * count for count in (*_grid(requests), requests)} if release >= _CAPTURES_DECODES else ()
         return len({*_grid(largest), *(size for size in decodes if size <= largest)})
 
-    def refuse(self, neutral: Mapping[str, object]) -> None:
-        """Record options with another value than the supported one."""
-        found = {name: self.given[name] for name in neutral if self.given.get(name) is not None}
-        self.wrong += [name for name, value in found.items() if repr(value) != repr(neutral[name])]
-
-    def refuse_within(self, name: str, neutral: Mapping[str, tuple[object, ...]]) -> None:
-        """Record keys of an object with another value than the supported ones."""
-        held = self.given.get(name)
+    def refuse(self, held: object, neutral: Mapping[str, tuple[object, ...]], within: str = "") -> None:
+        """Record the options or keys of an object that have other values than the supported ones."""
         found = {key: held.get(key) for key in neutral} if isinstance(held, Mapping) else {}
-        self.wrong += [f"{name}.{key}" for key, value in found.items() if value not in (None, *neutral[key])]
+        accepted = {key: [repr(value) for value in (None, *values)] for key, values in neutral.items()}
+        self.wrong += [f"{within}{key}" for key, value in found.items() if repr(value) not in accepted[key]]
