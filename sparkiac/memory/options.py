@@ -22,6 +22,8 @@ _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
 """Largest batch size with a CUDA graph, if none is set."""
+_LIMIT: Final = 1 << 16
+"""No server captures graphs of larger batches, whatever an option says."""
 _CAPTURES_DECODES: Final = (0, 29)
 """Since this release a server with drafts also captures the sizes of whole decode batches."""
 _CACHES_HYBRIDS: Final = (0, 28)
@@ -221,13 +223,13 @@ class _OptionReader:
             return 0
         listed = self.given.get("cudagraph_capture_sizes", config.get("cudagraph_capture_sizes"))
         if isinstance(listed, (list, tuple)):
-            return sum(size <= batch for size in set(listed))
+            return len({size for size in listed if isinstance(size, int) and size <= batch})
         most = self.given.get("max_cudagraph_capture_size", config.get("max_cudagraph_capture_size"))
         if isinstance(most, int):
-            return len(_grid(min(most, batch)))
+            return len(_grid(min(most, batch, _LIMIT)))
         largest = min(2 * requests * verified, _LARGEST_GRAPH, batch)
-        decodes = {verified * count for count in (*_grid(requests), requests)} if release >= _CAPTURES_DECODES else ()
-        return len({*_grid(largest), *(size for size in decodes if size <= largest)})
+        counts = {*_grid(min(requests, largest)), requests} if release >= _CAPTURES_DECODES else ()
+        return len({*_grid(largest), *(verified * count for count in counts if verified * count <= largest)})
 
     def refuse(self, held: object, neutral: Mapping[str, tuple[object, ...]], within: str = "") -> None:
         """Record the options or keys of an object that have other values than the supported ones."""

@@ -35,13 +35,12 @@ _FAMILIES: Final = frozenset(
     """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
 )
 _SIZED: Final = ("num_key_value_heads", "head_dim")
-_INTERVAL: Final = "layer_types|full_attention_interval"
 _DECIDING: Final = {
     **dict.fromkeys(("mistral", "mixtral", "qwen2", "qwen2_moe", "llama4", "mimo"), _SIZED[:1]),
     **dict.fromkeys(("qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_moe", "glm4_moe", "minimax_m2", "laguna"), _SIZED),
     **dict.fromkeys(("deepseek_v2", "deepseek_v3", "kimi_k2", "kimi_k25", "glm4_moe_lite"), ("kv_lora_rank",)),
-    **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), (*_SIZED, _INTERVAL, "mamba_ssm_dtype")),
-    "qwen3_next": (*_SIZED, _INTERVAL),
+    **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), (*_SIZED, "layer_types|full_attention_interval", "mamba_ssm_dtype")),
+    "qwen3_next": (*_SIZED, "layer_types|full_attention_interval"),
     "kimi_linear": ("kv_lora_rank", "linear_attn_config"),
     "gpt_oss": (*_SIZED, "layer_types"),
     "gemma4": (*_SIZED, "layer_types", "global_head_dim", "num_global_key_value_heads", "attention_k_eq_v"),
