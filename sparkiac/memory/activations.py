@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.memory.layers import Latent, Layer, Linear, Mamba2, Shape, Vision
+from sparkiac.memory.layers import Latent, Layer, Linear, Mamba2, Shape
 from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.pages import paged
 from sparkiac.memory.values import GIB, Unknown
@@ -67,8 +67,12 @@ def unpacked_bytes(shape: Shape, options: ServerOptions, speculation: Speculatio
 
 def encoder_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
     """Return the bytes of the image encoder; 0 if its sizes are unknown."""
-    vision = shape.vision if options.encodes else None
-    return _patches(vision, tokens) * _patch_width(vision) * _ELEMENT_BYTES if vision else 0
+    vision = shape.vision
+    if vision is None or not options.encodes:
+        return 0
+    # vLLM profiles one image of the largest size, even if it has more tokens than a batch.
+    patches = max(tokens, vision.item_tokens) * vision.token_patches
+    return patches * (2 * vision.intermediate + _OUTER_WIDTHS * vision.hidden) * _ELEMENT_BYTES
 
 
 def encoded_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
@@ -95,12 +99,3 @@ def _recurrent(layer: Layer | None) -> int:
         inner, groups = layer.heads * layer.head_size, 2 * layer.groups * layer.state_size
         return (2 * inner + groups) + (inner + groups) + 2 * inner
     return 0
-
-
-def _patches(vision: Vision, tokens: int) -> int:
-    # vLLM profiles one image of the largest size, even if it has more tokens than a batch.
-    return max(tokens, vision.item_tokens) * vision.token_patches
-
-
-def _patch_width(vision: Vision) -> int:
-    return 2 * vision.intermediate + _OUTER_WIDTHS * vision.hidden

@@ -98,11 +98,12 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     device: Device = UNIFIED,
 ) -> ServerMemory:
     """Return the terms of one server. `total_bytes` is the memory that CUDA sees on the smallest host of the group."""
-    loaded = _measured(weights, calibration.weights_bytes if calibration else None)
+    known = calibration.weights_bytes if calibration else None
+    loaded = weights if known is None else Term(weights.name, known, "measured: startup log")
     both = (loaded, *((drafter,) if drafter else ()))
     facts = overhead.OverheadFacts(options, shape, speculation, device, calibration)
     inside = (*both, *overhead.inside(facts))
-    outside = overhead.outside(facts)
+    outside = tuple(overhead.outside(facts))
     fixed = options.kv_cache_memory_bytes
     if fixed is not None:
         return _with_fixed_pool(name, Term("KV cache", fixed, "--kv-cache-memory-bytes"), inside, outside)
@@ -166,12 +167,8 @@ def _left(requested: Term, inside: tuple[Term, ...]) -> Quantity:
 
 def _pool(left: Quantity, inside: tuple[Term, ...]) -> Term:
     """Return the KV cache, with its sizes if all terms are as large, or as small, as recorded starts allow."""
-    pool = Term(
-        "KV cache",
-        left if isinstance(left, Unknown) else max(0, left),
-        "what the other terms leave",
-        _any_assumed(inside),
-    )
+    size = left if isinstance(left, Unknown) else max(0, left)
+    pool = Term("KV cache", size, "what the other terms leave", any(each.assumed for each in inside))
     sizes = [(each.low_bytes, each.size_bytes, each.high_bytes) for each in inside]
     if isinstance(left, Unknown) or not any(low is not None for low, _, _ in sizes):
         return pool
@@ -180,17 +177,9 @@ def _pool(left: Quantity, inside: tuple[Term, ...]) -> Term:
     return pool._replace(low_bytes=max(0, left - less), high_bytes=max(0, left + more))
 
 
-def _any_assumed(terms: tuple[Term, ...]) -> bool:
-    return any(term.assumed for term in terms)
-
-
-def _measured(term: Term, size: int | None) -> Term:
-    return term if size is None else Term(term.name, size, "measured: startup log")
-
-
 def _with_fixed_pool(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> ServerMemory:
     source = "the configured KV cache size and the other terms"
-    requested = Term("requested", total_bytes((*inside, pool)), source, _any_assumed(inside))
+    requested = Term("requested", total_bytes((*inside, pool)), source, any(each.assumed for each in inside))
     return ServerMemory(
         name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage")
     )

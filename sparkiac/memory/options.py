@@ -22,18 +22,20 @@ _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
 """Largest batch size with a CUDA graph, if none is set."""
+_LIMIT: Final = 1 << 16
+"""No server captures graphs of larger batches, whatever an option says."""
 _CAPTURES_DECODES: Final = (0, 29)
 """Since this release a server with drafts also captures the sizes of whole decode batches."""
 _CACHES_HYBRIDS: Final = (0, 28)
 """Since this release prefix caching is also on by default for hybrid models."""
-# Options that change the pool in a way that is not supported here, unless they have this value.
 _OTHER_POOLS: Final = {
-    "decode_context_parallel_size": 1,
-    "disable_hybrid_kv_cache_manager": False,
-    "num_gpu_blocks_override": None,
+    "decode_context_parallel_size": (1,),
+    "disable_hybrid_kv_cache_manager": (False,),
+    "num_gpu_blocks_override": (),
 }
-# The same for keys of attention_config: an indexer with other values does not have eight bits.
+"""Options that change the pool in a way that is not supported here, unless they have one of these values."""
 _OTHER_INDEXERS: Final = {"indexer_kv_dtype": ("auto", "fp8"), "use_fp4_indexer_cache": (False,)}
+"""The same for keys of attention_config: an indexer with other values does not have eight bits."""
 
 
 class ServerOptions(NamedTuple):
@@ -145,8 +147,8 @@ def read(
         encodes=reader.encodes(),
         graph_sizes=reader.graph_sizes(requests, batch, verified=1 + drafts, release=release),
     )
-    reader.refuse(_OTHER_POOLS)
-    reader.refuse_within("attention_config", _OTHER_INDEXERS)
+    reader.refuse(given, _OTHER_POOLS)
+    reader.refuse(given.get("attention_config"), _OTHER_INDEXERS, "attention_config.")
     return Unknown(tuple(reader.wrong)) if reader.wrong else options
 
 
@@ -221,21 +223,16 @@ class _OptionReader:
             return 0
         listed = self.given.get("cudagraph_capture_sizes", config.get("cudagraph_capture_sizes"))
         if isinstance(listed, (list, tuple)):
-            return sum(size <= batch for size in set(listed))
+            return len({size for size in listed if isinstance(size, int) and size <= batch})
         most = self.given.get("max_cudagraph_capture_size", config.get("max_cudagraph_capture_size"))
         if isinstance(most, int):
-            return len(_grid(min(most, batch)))
+            return len(_grid(min(most, batch, _LIMIT)))
         largest = min(2 * requests * verified, _LARGEST_GRAPH, batch)
-        decodes = {verified * count for count in (*_grid(requests), requests)} if release >= _CAPTURES_DECODES else ()
-        return len({*_grid(largest), *(size for size in decodes if size <= largest)})
+        counts = {*_grid(min(requests, largest)), requests} if release >= _CAPTURES_DECODES else ()
+        return len({*_grid(largest), *(verified * count for count in counts if verified * count <= largest)})
 
-    def refuse(self, neutral: Mapping[str, object]) -> None:
-        """Record options with another value than the supported one."""
-        found = {name: self.given[name] for name in neutral if self.given.get(name) is not None}
-        self.wrong += [name for name, value in found.items() if repr(value) != repr(neutral[name])]
-
-    def refuse_within(self, name: str, neutral: Mapping[str, tuple[object, ...]]) -> None:
-        """Record keys of an object with another value than the supported ones."""
-        held = self.given.get(name)
+    def refuse(self, held: object, neutral: Mapping[str, tuple[object, ...]], within: str = "") -> None:
+        """Record the options or keys of an object that have other values than the supported ones."""
         found = {key: held.get(key) for key in neutral} if isinstance(held, Mapping) else {}
-        self.wrong += [f"{name}.{key}" for key, value in found.items() if value not in (None, *neutral[key])]
+        accepted = {key: [repr(value) for value in (None, *values)] for key, values in neutral.items()}
+        self.wrong += [f"{within}{key}" for key, value in found.items() if repr(value) not in accepted[key]]

@@ -108,11 +108,6 @@ def inside(facts: OverheadFacts) -> tuple[Term, ...]:
     return found or (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
 
 
-def outside(facts: OverheadFacts) -> tuple[Term, ...]:
-    """Return the terms in addition to the requested memory."""
-    return tuple(_outside(facts))
-
-
 def measured_bytes(requested: int | None, weights: int | None, pool: int | None) -> int | None:
     """Return the requested memory without weights and KV cache; None if a part is unknown or too large."""
     if requested is None or weights is None or pool is None:
@@ -161,7 +156,8 @@ def _between(term: Term, recorded: tuple[int, int] | None) -> Term:
     return term if recorded is None else term._replace(low_bytes=recorded[0], high_bytes=recorded[1])
 
 
-def _outside(facts: OverheadFacts) -> Iterator[Term]:
+def outside(facts: OverheadFacts) -> Iterator[Term]:
+    """Return the terms in addition to the requested memory."""
     options, calibration = facts.options, facts.calibration
     if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
         source = "measured: startup log; in addition to the requested memory"

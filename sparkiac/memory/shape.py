@@ -34,6 +34,24 @@ _FAMILIES: Final = frozenset(
     mimo_v2_flash laguna llama4 llama4_text nemotron-nas kimi_linear deepseek_v32 glm_moe_dsa deepseek_v4
     """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
 )
+_SIZED: Final = ("num_key_value_heads", "head_dim")
+_DECIDING: Final = {
+    **dict.fromkeys(("mistral", "mixtral", "qwen2", "qwen2_moe", "llama4", "mimo"), _SIZED[:1]),
+    **dict.fromkeys(("qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_moe", "glm4_moe", "minimax_m2", "laguna"), _SIZED),
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "kimi_k2", "kimi_k25", "glm4_moe_lite"), ("kv_lora_rank",)),
+    **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), (*_SIZED, "layer_types|full_attention_interval", "mamba_ssm_dtype")),
+    "qwen3_next": (*_SIZED, "layer_types|full_attention_interval"),
+    "kimi_linear": ("kv_lora_rank", "linear_attn_config"),
+    "gpt_oss": (*_SIZED, "layer_types"),
+    "gemma4": (*_SIZED, "layer_types", "global_head_dim", "num_global_key_value_heads", "attention_k_eq_v"),
+    "nemotron_h": (*_SIZED, "hybrid_override_pattern|layers_block_type|layer_types"),
+    "mimo_v2_flash": (*_SIZED, "hybrid_layer_pattern", "v_head_dim", "swa_num_key_value_heads", "swa_v_head_dim"),
+}
+"""Family → keys that the arithmetic could do without, with another count; `|` separates keys of which one is enough."""
+_DEFAULTS: Final[dict[str, dict[str, object]]] = {
+    "gemma3": {"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "sliding_window_pattern": 6},
+}
+"""Family → keys that public configurations leave out, with the defaults of their class in transformers."""
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
 """Bits of an element → KV dtype of the checkpoint."""
 _DELTA_CHECKPOINTS: Final = (0, 29)
@@ -50,7 +68,7 @@ _BY_INDEX: Final = {
 _COMPARED: Final = frozenset(
     """
     llama qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4
-    gemma4_text gpt_oss nemotron_h deepseek_v2
+    gemma4_text gpt_oss nemotron_h deepseek_v2 glm4_moe_lite qwen3_vl qwen3_vl_text
     """.split()  # noqa: SIM905  as above
 )
 """Families whose tokens were compared with the log of a real server on a GPU."""
@@ -67,10 +85,10 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
     A nested text model is read under the names that multimodal configurations use. Unknown lists the missing facts, or
     the unsupported family.
     """
-    text = ConfigReader(_text(config))
-    family = text.config.get("model_type", config.get("model_type"))
+    family = _text(config).get("model_type", config.get("model_type"))
     if family not in _FAMILIES:
         return Unknown((f"the layers of model type {family}",))
+    text = _reader(_text(config), str(family).removesuffix("_text"))
     kinds = _kinds(text)
     layers = tuple(_layer(text, kind, index) for index, kind in enumerate(kinds))
     drafts = tuple(layer for kind in _draft_kinds(text, kinds) if (layer := _layer(text, kind, None)))
@@ -93,6 +111,13 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
 def _text(config: Mapping[str, object]) -> Mapping[str, object]:
     nested = [value for name in _NESTED if isinstance(value := config.get(name), Mapping)]
     return nested[0] if nested else config
+
+
+def _reader(text: Mapping[str, object], family: str) -> ConfigReader:
+    """Return a reader with the defaults of the family, which already misses the deciding keys that nothing states."""
+    config = {**_DEFAULTS.get(family, {}), **text}
+    choices = (names.split("|") for names in _DECIDING.get(family, ()))
+    return ConfigReader(config, missing=[names[0] for names in choices if not any(name in config for name in names)])
 
 
 def _kinds(text: ConfigReader) -> tuple[str, ...]:

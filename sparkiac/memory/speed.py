@@ -174,11 +174,7 @@ def slower_layer_s(shape: Shape, options: ServerOptions) -> float:
     """Return the most seconds that eager mode, ranks on other hosts and older kernels add to each layer."""
     eager = _EAGER_STATES_S if shape.hybrid else _EAGER_S
     old = "GptOssForCausalLM" in shape.architectures and options.release < _FAST_MXFP4
-    added = (
-        (eager, options.graph_sizes == 0),
-        (_LINK_S, options.tensor_parallel_size > 1),
-        (_SLOW_MXFP4_S, old),
-    )
+    added = ((eager, options.graph_sizes == 0), (_LINK_S, options.tensor_parallel_size > 1), (_SLOW_MXFP4_S, old))
     return sum(seconds for seconds, applies in added if applies)
 
 

@@ -46,6 +46,10 @@ def test_each_request_has_its_drafts_in_the_batch_sizes_with_graphs(
         ({"max_cudagraph_capture_size": 512, "max_num_batched_tokens": 64}, 11),
         ({"max_cudagraph_capture_size": 1024}, 83),
         ({"cudagraph_capture_sizes": [1, 2, 2, 4096]}, 2),
+        ({"cudagraph_capture_sizes": ["all", [1], 8]}, 1),
+        ({"max_num_seqs": 10**15, "max_num_batched_tokens": 10**15}, 51),
+        ({"max_cudagraph_capture_size": 10**15, "max_num_batched_tokens": 10**15}, 4115),
+        ({"max_cudagraph_capture_size": -5}, 0),
     ],
     ids=str,
 )

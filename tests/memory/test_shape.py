@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,6 +14,7 @@ from sparkiac.model.facts import Architecture
 from tests.memory.known import QWEN, configs, network, told
 
 DENSE = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 256}
+HEADS = {**DENSE, "num_key_value_heads": 4, "head_dim": 64}
 
 
 def test_gated_deltanet_and_attention_alternate_as_the_configuration_lists_them() -> None:
@@ -67,28 +68,84 @@ def test_latent_attention_keeps_one_vector() -> None:
 
 def test_a_model_without_a_window_in_use_sees_the_whole_context() -> None:
     assert set(network("mistralai/Mixtral-8x7B-v0.1").layers) == {Attention(8, 128, 128)}
-    unused = shape.read({**DENSE, "model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False})
+    unused = shape.read({**HEADS, "model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False})
     assert isinstance(unused, Shape)
     assert set(unused.layers) == {Attention(4, 64, 64)}
 
 
 def test_a_window_without_a_list_holds_for_all_layers() -> None:
-    found = shape.read({**DENSE, "model_type": "mistral", "sliding_window": 4096, "num_nextn_predict_layers": 1})
+    found = shape.read({**HEADS, "model_type": "mistral", "sliding_window": 4096, "num_nextn_predict_layers": 1})
     assert isinstance(found, Shape)
     assert found.layers == (Attention(4, 64, 64, 4096),) * 2
     assert found.drafts == (Attention(4, 64, 64, 4096),)
 
 
 def test_a_pattern_of_windows_ends_with_a_layer_for_the_whole_context() -> None:
-    found = shape.read({**DENSE, "model_type": "gemma3_text", "sliding_window_pattern": 2, "sliding_window": 512})
+    found = shape.read({**HEADS, "model_type": "gemma3_text", "sliding_window_pattern": 2, "sliding_window": 512})
     assert isinstance(found, Shape)
     assert found.layers == (Attention(4, 64, 64, 512), Attention(4, 64, 64))
 
 
 def test_layers_that_share_the_cache_of_others_keep_nothing() -> None:
-    found = shape.read({**DENSE, "model_type": "gemma4_text", "num_kv_shared_layers": 1})
+    kinds = {"layer_types": ["full_attention"] * 2, "global_head_dim": 64, "attention_k_eq_v": False}
+    config = {**HEADS, **kinds, "model_type": "gemma4_text", "num_global_key_value_heads": None}
+    found = shape.read({**config, "num_kv_shared_layers": 1})
     assert isinstance(found, Shape)
     assert found.layers == (Attention(4, 64, 64), None)
+
+
+MEANT: Final = {
+    "quantization_config": "the cache has 16 bits",
+    "quantization_config.kv_cache_scheme": "the cache has 16 bits",
+    "num_key_value_heads": "a llama has one for each query head, gemma3 the default of its class",
+    "index_topk_freq": "each layer has an indexer",
+    "index_skip_topk_offset": "the default of vLLM, 2",
+}
+"""Keys that mean something if they are absent."""
+
+
+def _without(config: dict[str, Any], key: str) -> dict[str, Any]:
+    section, _, name = key.rpartition(".")
+    if not section:
+        return {each: value for each, value in config.items() if each != name}
+    return {**config, section: {each: value for each, value in config[section].items() if each != name}}
+
+
+@pytest.mark.parametrize("handle", configs())
+def test_a_key_that_changes_the_count_is_named_if_it_is_absent(handle: str) -> None:
+    """Every key of every configuration: the same layers without it, or its name, or an absence that means something."""
+    config = configs()[handle]
+    keys = [*config, *(f"{name}.{key}" for name, held in config.items() if isinstance(held, dict) for key in held)]
+    whole = network(handle)
+    for key in keys:
+        found = shape.read(_without(config, key))
+        if isinstance(found, Unknown) or key.rpartition(".")[2] in {"text_config", "linear_attn_config"}:
+            assert isinstance(found, Unknown)
+            continue
+        same = (found.layers, found.kv_dtype, found.state_dtype) == (whole.layers, whole.kv_dtype, whole.state_dtype)
+        assert same or key in MEANT or key.removeprefix("text_config.") in MEANT, key
+
+
+def test_the_missing_keys_of_a_hybrid_are_listed_by_name() -> None:
+    config = {**DENSE, "model_type": "nemotron_h"}
+    names = ("num_key_value_heads", "head_dim", "hybrid_override_pattern")
+    assert shape.read(config) == Unknown(names)
+    assert shape.read({**config, "num_key_value_heads": 2}) == Unknown(names[1:])
+
+
+def test_defaults_of_a_class_stand_in_for_what_public_configurations_leave_out() -> None:
+    """The published config.json of gemma-3-12b-it has no head_dim and no pattern, that of gemma-3-4b-it no heads."""
+    config = configs()["google/gemma-3-12b-it"]
+    text = {
+        name: value
+        for name, value in config["text_config"].items()
+        if name not in {"head_dim", "sliding_window_pattern"}
+    }
+    assert shape.read({**config, "text_config": text}) == network("google/gemma-3-12b-it")
+    text = {name: value for name, value in text.items() if not name.endswith("_heads")}
+    found = shape.read({**config, "text_config": text})
+    assert isinstance(found, Shape)
+    assert found.layers[5] == Attention(4, 256, 256)
 
 
 @pytest.mark.parametrize("family", ["deepseek_v41", "minimax_m3", "step3p7"])
