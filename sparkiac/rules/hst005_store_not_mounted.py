@@ -42,8 +42,7 @@ from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "source",
+    ("fails", "source"),
     "huggingface_hub: offline mode",
     "Spark guide L46-62; vLLM blog L66; dual-Spark post L42",
 )
