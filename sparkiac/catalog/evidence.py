@@ -38,10 +38,9 @@ itself: every image, model and file is pinned, no secret is shown, and no comman
 TESTIMONY: Final[frozenset[Kind]] = frozenset({"ab", "measured", "maker", "maintainer"})
 """Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer.
 
-`ab` is a comparison: one machine with and without one change. If two parties measured it, it proves a fact.
+`ab` is a comparison: one machine with and without one change. If two parties measured it, it proves a fact. The other
+kinds support a finding of severity `info` at most.
 """
-HEARSAY: Final[frozenset[Kind]] = frozenset({"forum", "advice"})
-"""Evidence that supports a finding of severity `info` at most."""
 BREAKS: Final[frozenset[Verdict]] = frozenset({"fails", "wrong"})
 """Verdicts of servers that do not start, end, refuse requests, or give wrong answers."""
 WORKS: Final[frozenset[Verdict]] = frozenset({"ignored", "deprecated", "exposed", "unknown"})

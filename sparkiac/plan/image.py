@@ -73,6 +73,8 @@ class Image(NamedTuple):
     """Default command of the image, if it is known."""
     tag: TagFacts | None
     """Facts of the catalog about it."""
+    base: TagFacts | None = None
+    """Facts of the catalog about the image that a build starts from."""
     build: str | None = None
     """Name of the build that produces it; `digest` is then the image ID, because no registry has the image."""
     stale: bool = False
@@ -142,7 +144,7 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         digest=digest,
         entrypoint=entrypoint,
         command=locked.command if locked else None,
-        tag=_tag(family, tag) if family else None,
+        tag=_forward(_tag(family, tag), family.entrypoint, entrypoint) if family else None,
         id=locked.config if locked else None,
         versions=locked.versions if locked else {},
         release=_recorded(locked) or releases.of_image(family, repository, tag=tag, digest=digest),
@@ -161,6 +163,12 @@ def _tag(family: ImageFamily, tag: str) -> TagFacts:
     if known is not None and known.adds is not None:
         facts["added"] = AddedNames(known.adds.options, known.adds.variables, known.adds.parsers)
     return TagFacts(family.title, family.style, provenance=family.provenance, **facts)
+
+
+def _forward(facts: TagFacts, own: tuple[str, ...] | None, started: tuple[str, ...] | None) -> TagFacts:
+    """Return the facts of an image, without forward compatibility if its own entrypoint, which turns it on, is gone."""
+    kept = own is None or own[0].rpartition("/")[2] in " ".join(started or ())
+    return facts if kept else facts._replace(forward_compat=None)
 
 
 def _mirrored(repository: str, mirrors: Mapping[str, str]) -> str:
@@ -217,14 +225,15 @@ class Images(NamedTuple):
         locked = self.lock.builds.get(build.name) if self.lock else None
         stale = locked is not None and locked.spec != build.digest
         known = image(build.name, lock=None, mirrors={})
-        starts = locked or build.base or known
+        starts, base = locked or build.base or known, build.base
         return known._replace(
+            base=_forward(base.tag, base.entrypoint, starts.entrypoint) if base and base.tag else None,
             digest=None if locked is None or stale else locked.id,
             entrypoint=starts.entrypoint,
             command=starts.command,
             build=build.name,
             stale=stale,
-            release=build.base.release if build.base is not None and only_packages else known.release,
+            release=base.release if base is not None and only_packages else known.release,
         )
 
 

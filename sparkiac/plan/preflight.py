@@ -147,7 +147,7 @@ def image_drivers(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
     return tuple(
         ImageDriver(container.name, tag.min_driver, tag.forward_compat)
         for container in containers
-        if (tag := container.image.tag) is not None and tag.min_driver is not None
+        if (tag := container.image.tag or container.image.base) is not None and tag.min_driver is not None
     )
 
 

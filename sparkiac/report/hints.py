@@ -63,7 +63,7 @@ def slip_of(word: str, known: Iterable[str]) -> str | None:
     """Return the known word from which a word differs by a slip: in one letter, or in two of six or more."""
     most = min(_SLIPS, len(word) // _MEANINGFUL)
     edits = {each: _edits(word.lower(), each.lower()) for each in known if abs(len(each) - len(word)) <= most}
-    meant = min(edits, key=lambda each: (edits[each], each), default=None)
+    meant = max(edits, key=lambda each: (-edits[each], each), default=None)
     return meant if meant is not None and edits[meant] <= most else None
 
 

@@ -52,8 +52,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "source",
+    ("fails", "source"),
     "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/openai/cli_args.py",
     "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/serve/render/serving.py",
     "Spark guide L158-159, L184, L637-639, L648",

@@ -31,7 +31,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "wrong", "maker", "dual-Spark post L101, L118", "Spark guide L156, L680, L785")
+RULE: Final = rule(__name__, ("wrong", "maker"), "dual-Spark post L101, L118", "Spark guide L156, L680, L785")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -42,7 +42,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "advice", "measured", "SM121 reference L20-23, L69", "dual-Spark post L3")
+RULE: Final = rule(__name__, ("advice", "measured"), "SM121 reference L20-23, L69", "dual-Spark post L3")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -42,7 +42,7 @@ from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
-RULE: Final = rule(__name__, "fails", "parser", *serverrelease.SOURCES)
+RULE: Final = rule(__name__, ("fails", "parser"), *serverrelease.SOURCES)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -41,8 +41,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "contract",
+    ("fails", "contract"),
     "github.com/AEON-7/vllm-dflash: start script",
     "github.com/NVIDIA/TensorRT-LLM issue 9950",
     "sglang 0.5.23: server_args, http_server",

@@ -53,7 +53,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "contract", "dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only", waivable=False
+    __name__, ("fails", "contract"), "dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only", waivable=False
 )
 
 

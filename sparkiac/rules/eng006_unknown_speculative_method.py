@@ -43,8 +43,7 @@ from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "parser",
+    ("fails", "parser"),
     "SGLang's released wheels: server_args.py, speculative/spec_info.py",
     "llama.cpp's sources: common/arg.cpp, common/speculative.cpp",
     "github.com/NVIDIA/TensorRT-LLM: llm_args.py",

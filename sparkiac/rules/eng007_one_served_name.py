@@ -39,8 +39,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "source",
+    ("fails", "source"),
     "docs.sglang.io: Server arguments",
     "github.com/NVIDIA/TensorRT-LLM: commands/serve.py",
     "github.com/AEON-7/vllm-dflash: README.md",

@@ -43,8 +43,7 @@ from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "source",
+    ("fails", "source"),
     "SGLang 0.4.7 to 0.5.23: create_flashattention_v3_backend, in model_runner.py, later attention_registry.py",
     "SGLang 0.5.1 to 0.5.23: server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py",
 )

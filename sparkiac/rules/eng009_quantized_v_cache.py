@@ -44,7 +44,7 @@ from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "source", "llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp"
+    __name__, ("fails", "source"), "llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp"
 )
 _OFF: Final = frozenset({"off", "disabled", "false", "0"})
 

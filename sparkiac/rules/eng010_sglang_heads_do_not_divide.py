@@ -54,7 +54,7 @@ from sparkiac.rules.rule import Hit, rule
 from sparkiac.rules.serverrelease import ServerRelease
 
 RULE: Final = rule(
-    __name__, "fails", "source", "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
+    __name__, ("fails", "source"), "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
 )
 _READ: Final = ("llama", "qwen3")
 """Model types whose code was read."""

@@ -43,7 +43,7 @@ from sparkiac.plan import Container, Plan
 from sparkiac.report import REMOVE, Edit
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "parser", "vLLM: docker/Dockerfile, ENTRYPOINT", "Spark guide L98-100, L647")
+RULE: Final = rule(__name__, ("fails", "parser"), "vLLM: docker/Dockerfile, ENTRYPOINT", "Spark guide L98-100, L647")
 _SERVE: Final = ("vllm", "serve")
 
 

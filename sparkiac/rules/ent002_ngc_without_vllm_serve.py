@@ -39,7 +39,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "format", "Spark guide L100, L647", "dual-Spark post L43-44")
+RULE: Final = rule(__name__, ("fails", "format"), "Spark guide L100, L647", "dual-Spark post L43-44")
 _REPOSITORY: Final = "nvidia/vllm"
 
 

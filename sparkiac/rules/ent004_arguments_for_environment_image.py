@@ -37,7 +37,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "source", "github.com/AEON-7/vllm-dflash: start script", "Spark guide L724-741")
+RULE: Final = rule(__name__, ("fails", "source"), "github.com/AEON-7/vllm-dflash: start script", "Spark guide L724-741")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -40,8 +40,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "contract",
+    ("fails", "contract"),
     "Spark guide L98-100: the two image families handle their command differently",
     waivable=False,
 )

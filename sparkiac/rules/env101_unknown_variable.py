@@ -58,7 +58,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import Release
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
+RULE: Final = rule(__name__, ("fails", "parser"), *release.SOURCES)
 
 _OF_ANOTHER_RULE: Final = "VLLM_USE_V1"
 """The variable of FLG019."""

@@ -49,8 +49,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "contract",
+    ("fails", "contract"),
     "Spark guide L212, L241, L282: a template, a patched loader and a parser that are fetched by hand",
     waivable=False,
 )

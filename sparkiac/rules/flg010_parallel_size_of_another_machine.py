@@ -42,7 +42,7 @@ from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.rules.deployments import count, deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L228-229, L657", "vLLM blog L45")
+RULE: Final = rule(__name__, ("fails", "arithmetic"), "Spark guide L228-229, L657", "vLLM blog L45")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

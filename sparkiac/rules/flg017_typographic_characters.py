@@ -43,7 +43,7 @@ from typing import Final
 from sparkiac.plan import Container, Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "format", "DeepSeek-V4 thread L358, L381-383")
+RULE: Final = rule(__name__, ("fails", "format"), "DeepSeek-V4 thread L358, L381-383")
 _DASH: Final = "\u2012-\u2015\u2212"
 _QUOTE: Final = "\u2018-\u201f"
 _FOREIGN: Final = re.compile(f"[{_DASH}{_QUOTE}]")

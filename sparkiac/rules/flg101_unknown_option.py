@@ -46,7 +46,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
+RULE: Final = rule(__name__, ("fails", "parser"), *release.SOURCES)
 _LENGTHS: Final = ("max_model_length", "max_context_length", "max_seq_len", "context_length", "ctx_size")
 _REQUESTS: Final = ("max_sequences", "max_batch_size", "max_running_requests", "parallel")
 _CALLED: Final = {

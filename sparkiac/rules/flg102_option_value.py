@@ -44,7 +44,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "parser", *release.SOURCES)
+RULE: Final = rule(__name__, ("fails", "parser"), *release.SOURCES)
 
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:

@@ -48,7 +48,7 @@ from sparkiac.rules import release
 from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "source", *release.SOURCES)
+RULE: Final = rule(__name__, ("fails", "source"), *release.SOURCES)
 _QUANTIZATION: Final = "quantization"
 _OTHERS: Final = {"kv_cache_dtypes": {"fp4": "nvfp4", "bf16": "bfloat16", "fp16": "float16"}}
 """Kind of names → other spelling → vLLM's name."""

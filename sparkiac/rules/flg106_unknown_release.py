@@ -42,7 +42,7 @@ from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.rules import release
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "advice", "parser", *release.SOURCES, profile="recommended")
+RULE: Final = rule(__name__, ("advice", "parser"), *release.SOURCES, profile="recommended")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

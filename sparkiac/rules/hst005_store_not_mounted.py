@@ -40,13 +40,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(
-    __name__,
-    "fails",
-    "source",
-    "huggingface_hub: offline mode",
-    "Spark guide L46-62; vLLM blog L66; dual-Spark post L42",
-)
+RULE: Final = rule(__name__, ("fails", "source"), "huggingface_hub: offline mode", "Spark guide L46-62")
 _DEFAULT: Final = "/root/.cache/huggingface"
 
 

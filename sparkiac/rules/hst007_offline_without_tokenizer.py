@@ -43,7 +43,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import deployments
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "measured", "Spark guide L58-60", "dual-Spark post L45")
+RULE: Final = rule(__name__, ("fails", "measured"), "Spark guide L58-60", "dual-Spark post L45")
 _OPTIONS: Final = ("tokenizer", "hf_config_path")
 
 

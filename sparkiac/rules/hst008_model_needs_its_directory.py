@@ -40,7 +40,7 @@ from sparkiac.resolve import catalogued
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "maker", "Spark guide L235-243, L258-267, L720-726")
+RULE: Final = rule(__name__, ("fails", "maker"), "Spark guide L235-243, L258-267, L720-726")
 _DIRECTORY: Final = "model_path"
 
 

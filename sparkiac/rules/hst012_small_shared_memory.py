@@ -41,7 +41,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "measured", "Spark guide L65, L186, L202, L263, L309")
+RULE: Final = rule(__name__, ("fails", "measured"), "Spark guide L65, L186, L202, L263, L309")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

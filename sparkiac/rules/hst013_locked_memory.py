@@ -38,7 +38,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "advice", "measured", "dual-Spark post L37-38, L80-81", "Spark guide L725")
+RULE: Final = rule(__name__, ("advice", "measured"), "dual-Spark post L37-38, L80-81", "Spark guide L725")
 _UNLIMITED: Final = -1
 
 

@@ -36,7 +36,7 @@ from sparkiac.plan import Plan
 from sparkiac.report.hints import build_hint
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "contract", "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
+RULE: Final = rule(__name__, ("fails", "contract"), "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
 
 
 _ADD: Final = "run sparkiac lock, or write its digest after @ in the inventory"

@@ -44,8 +44,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "source",
+    ("fails", "source"),
     "Spark guide L212, L274, L325",
     "dual-Spark post L99",
     "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/models/registry.py",

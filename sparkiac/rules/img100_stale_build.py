@@ -60,8 +60,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "contract",
+    ("fails", "contract"),
     "DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",
     waivable=False,
 )

@@ -47,7 +47,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "format", "Docker: docker save and docker load keep no registry digest", waivable=False
+    __name__, ("fails", "format"), "Docker: docker save and docker load keep no registry digest", waivable=False
 )
 
 

@@ -38,7 +38,7 @@ from sparkiac.plan.weights import needed
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "contract", "Spark guide L164: new files under a drafter's old name", waivable=False
+    __name__, ("fails", "contract"), "Spark guide L164: new files under a drafter's old name", waivable=False
 )
 
 

@@ -66,7 +66,7 @@ _SGLANG: Final = _Limit(
 )
 _LIMITS: Final = {"gpu_memory_utilization": _VLLM, "mem_fraction_static": _SGLANG}
 """Option for the share → what was measured with its engine."""
-RULE: Final = rule(__name__, "fails", "measured", *_VLLM.sources, *_SGLANG.sources)
+RULE: Final = rule(__name__, ("fails", "measured"), *_VLLM.sources, *_SGLANG.sources)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -46,7 +46,7 @@ from sparkiac.plan.parts import Proof
 from sparkiac.rules.deployments import models, share
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
+RULE: Final = rule(__name__, ("fails", "arithmetic"), "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -50,7 +50,7 @@ from sparkiac.rules.deployments import in_turn, share, views
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "measured", "dual-Spark post L3, L108, L111-113", "Spark guide L304", "SM121 reference L17"
+    __name__, ("fails", "measured"), "dual-Spark post L3, L108, L111-113", "Spark guide L304", "SM121 reference L17"
 )
 _MOST: Final = 0.90
 

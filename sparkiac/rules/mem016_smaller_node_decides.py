@@ -63,7 +63,7 @@ from sparkiac.plan.numbers import gib
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "measured", "DeepSeek-V4 thread L313-315")
+RULE: Final = rule(__name__, ("fails", "measured"), "DeepSeek-V4 thread L313-315")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -55,7 +55,7 @@ from sparkiac.plan.numbers import CAPTURE, remedies
 from sparkiac.rules.deployments import proven
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "unknown", "arithmetic", "Spark guide L343-359")
+RULE: Final = rule(__name__, ("unknown", "arithmetic"), "Spark guide L343-359")
 
 
 _TRY: Final = "test it under load, then allow MEM100 with the measured value as the reason"

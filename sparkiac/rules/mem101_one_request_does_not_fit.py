@@ -55,7 +55,7 @@ from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "arithmetic", "Spark guide L343-369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"
+    __name__, ("fails", "arithmetic"), "Spark guide L343-369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"
 )
 
 

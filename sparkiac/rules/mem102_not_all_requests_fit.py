@@ -54,8 +54,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "slow",
-    "arithmetic",
+    ("slow", "arithmetic"),
     "Spark guide L352-369",
     "DeepSeek-V4 thread L313-315: 313K tokens for two requests of 300,000",
 )

@@ -68,7 +68,7 @@ from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.rules.deployments import in_turn, views
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "arithmetic", "SM121 reference L15-17", "Spark guide L304")
+RULE: Final = rule(__name__, ("fails", "arithmetic"), "SM121 reference L15-17", "Spark guide L304")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

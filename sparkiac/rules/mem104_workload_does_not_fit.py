@@ -55,7 +55,7 @@ from sparkiac.plan.numbers import gib
 from sparkiac.rules.deployments import certain
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "fails", "arithmetic", "Spark guide L352-369: the smallest pool for a purpose")
+RULE: Final = rule(__name__, ("fails", "arithmetic"), "Spark guide L352-369: the smallest pool for a purpose")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

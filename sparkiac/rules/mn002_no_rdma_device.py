@@ -47,7 +47,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import nccl_nodes
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "ignored", "contract", "SM121 reference L40-41, L74", "DeepSeek-V4 thread L268-278")
+RULE: Final = rule(__name__, ("ignored", "contract"), "SM121 reference L40-41, L74", "DeepSeek-V4 thread L268-278")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -40,7 +40,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, removable, rule
 
-RULE: Final = rule(__name__, "ignored", "contract", "Spark guide L659-660", "SM121 reference L53-54")
+RULE: Final = rule(__name__, ("ignored", "contract"), "Spark guide L659-660", "SM121 reference L53-54")
 _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 

@@ -49,9 +49,7 @@ from sparkiac.resolve.fabric import networks_of, unlinked
 from sparkiac.rules.deployments import groups
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(
-    __name__, "fails", "arithmetic", "Spark guide L657", "SM121 reference L37", "DeepSeek-V4 thread L346"
-)
+RULE: Final = rule(__name__, ("fails", "arithmetic"), "Spark guide L657-658", "SM121 reference L37")
 
 
 _EVERY_PAIR: Final = 3

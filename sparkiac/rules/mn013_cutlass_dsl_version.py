@@ -53,7 +53,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "measured", "DeepSeek-V4 thread L27-35")
+RULE: Final = rule(__name__, ("fails", "measured"), "DeepSeek-V4 thread L27-35")
 _REPOSITORY: Final = "jasl/vllm"
 _PACKAGE: Final = "nvidia-cutlass-dsl"
 _PIN: Final = "nvidia-cutlass-dsl[cu13]==4.5.0"

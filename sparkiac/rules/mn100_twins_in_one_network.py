@@ -60,7 +60,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "ignored", "arithmetic", "spark-vllm-docker, docs/NETWORKING.md")
+RULE: Final = rule(__name__, ("ignored", "arithmetic"), "spark-vllm-docker, docs/NETWORKING.md")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -47,7 +47,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "unknown", "arithmetic", "IP routing: two interfaces of one host in one network")
+RULE: Final = rule(__name__, ("unknown", "arithmetic"), "IP routing: two interfaces of one host in one network")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -55,7 +55,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "ignored", "format", "Ethernet: a frame larger than the MTU of the receiver is dropped")
+RULE: Final = rule(__name__, ("ignored", "format"), "Ethernet: a frame larger than the MTU of the receiver is dropped")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

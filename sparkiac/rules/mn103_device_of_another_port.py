@@ -48,7 +48,7 @@ from sparkiac.report import Path
 from sparkiac.rules.deployments import links
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "unknown", "format", "spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev")
+RULE: Final = rule(__name__, ("unknown", "format"), "spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev")
 
 _INTERFACE: Final = re.compile(r"en(P?[0-9a-fp]*s[0-9]+f[0-9]+)np[0-9]+")
 _DEVICE: Final = re.compile(r"roce(P?[0-9a-fp]*s[0-9]+f[0-9]+)")

@@ -32,7 +32,7 @@ from typing import Final
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "advice", "advice", "dual-Spark post L119-121")
+RULE: Final = rule(__name__, ("advice", "advice"), "dual-Spark post L119-121")
 _ALERTS: Final = "{telegram: {chat_id: 12345, token: {secret: telegram_token}}}"
 _REASONS: Final = {
     "loopback": "it listens only on loopback of {host}",

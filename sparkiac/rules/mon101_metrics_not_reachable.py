@@ -55,7 +55,7 @@ from sparkiac.plan import Plan
 from sparkiac.rules.deployments import no_route
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "ignored", "arithmetic", "Spark guide §10 L383: telemetry at /metrics of each server")
+RULE: Final = rule(__name__, ("ignored", "arithmetic"), "Spark guide §10 L383: telemetry at /metrics of each server")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

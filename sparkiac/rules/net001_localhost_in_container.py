@@ -40,7 +40,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "format", "Spark guide L606-619", waivable=False)
+RULE: Final = rule(__name__, ("fails", "format"), "Spark guide L606-619", waivable=False)
 _SELF: Final = {"localhost", "0.0.0.0"}  # noqa: S104  compared, not bound
 
 

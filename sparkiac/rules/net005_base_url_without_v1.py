@@ -39,9 +39,7 @@ from sparkiac.plan import Plan
 from sparkiac.report import Edit
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(
-    __name__, "fails", "source", "openai-python: resources/chat/completions, path of a request", "Spark guide L639"
-)
+RULE: Final = rule(__name__, ("fails", "source"), "openai-python: path of a request", "Spark guide L639")
 _SLASHES: Final = 2
 """Number of slashes in an address without a path."""
 

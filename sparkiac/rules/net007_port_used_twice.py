@@ -58,7 +58,7 @@ from sparkiac.report import Path
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "arithmetic", "dual-Spark post L103-110: five servers share two hosts", waivable=False
+    __name__, ("fails", "arithmetic"), "dual-Spark post L103-110: five servers share two hosts", waivable=False
 )
 
 _SSH: Final = 22

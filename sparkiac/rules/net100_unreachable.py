@@ -57,8 +57,7 @@ from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "format",
+    ("fails", "format"),
     "Spark guide L606-619, L633-636: ways from a container to a port, and an agent on loopback",
     waivable=False,
 )

@@ -42,7 +42,7 @@ from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, removable, rule
 
 RULE: Final = rule(
-    __name__, "fails", "format", "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
+    __name__, ("fails", "format"), "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
 )
 _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 

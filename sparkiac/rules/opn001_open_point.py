@@ -42,7 +42,7 @@ from sparkiac.plan.values import HostPlan
 from sparkiac.report.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.rules.rule import Hit, rule
 
-RULE: Final = rule(__name__, "fails", "contract", "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
+RULE: Final = rule(__name__, ("fails", "contract"), "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -71,10 +71,13 @@ class Hit(NamedTuple):
     """Whether the key is at fault, not its value."""
 
 
-def rule(name: str, verdict: Verdict, kind: Kind, *sources: str, waivable: bool = True, profile: str = "") -> Rule:
-    """Return the rule of a module, whose name is `<code>_<slug>`. Its severity is what its evidence supports."""
+def rule(name: str, grade: tuple[Verdict, Kind], *sources: str, waivable: bool = True, profile: str = "") -> Rule:
+    """Return the rule of a module, whose name is `<code>_<slug>`.
+
+    Its severity follows from its grade: its verdict and the kind of its evidence.
+    """
     code, _, slug = name.rpartition(".")[2].partition("_")
-    severity = graded(verdict, proven=kind in PROOF, named=kind in TESTIMONY)
+    severity = graded(grade[0], proven=grade[1] in PROOF, named=grade[1] in TESTIMONY)
     return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile)
 
 

@@ -41,7 +41,7 @@ from sparkiac.plan import Plan
 from sparkiac.plan.topology import EVERY
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "exposed", "source", "vLLM: --api-key", "Spark guide L615, L623-624, L722-723")
+RULE: Final = rule(__name__, ("exposed", "source"), "vLLM: --api-key", "Spark guide L615, L623-624, L722-723")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -42,8 +42,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "exposed",
-    "source",
+    ("exposed", "source"),
     "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/config/model.py",
     "Spark guide L319, L324",
 )

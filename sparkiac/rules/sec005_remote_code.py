@@ -42,8 +42,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "advice",
-    "measured",
+    ("advice", "measured"),
     "Spark guide L147, L207",
     "vLLM blog L70; dual-Spark post L48; DeepSeek-V4 thread L285",
 )

@@ -40,7 +40,7 @@ from typing import Final
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(__name__, "unknown", "format", "Spark guide L283-284, L313")
+RULE: Final = rule(__name__, ("unknown", "format"), "Spark guide L283-284, L313")
 _FETCHERS: Final = re.compile(r"(^|[\s/;&|(])(wget|curl|git clone|apt(-get)? install|hf download)(\s|$)")
 _PIP: Final = re.compile(r"(^|[\s/;&|(])(pip3?|uv pip) install\s(?P<words>.*)")
 

@@ -42,9 +42,7 @@ from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
-RULE: Final = rule(
-    __name__, "exposed", "source", "vLLM: --api-key", "Spark guide L615, L623-624, L722-723", profile="strict"
-)
+RULE: Final = rule(__name__, ("exposed", "source"), "vLLM: --api-key", "Spark guide L615, L722", profile="strict")
 _ELSEWHERE: Final = frozenset({LOOPBACK, EVERY})
 
 

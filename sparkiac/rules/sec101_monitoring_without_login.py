@@ -35,8 +35,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "exposed",
-    "source",
+    ("exposed", "source"),
     "Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",
 )
 _WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmanager"))

@@ -44,7 +44,10 @@ from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
-    __name__, "fails", "measured", "Spark guide L746-756, L768, L781", "https://github.com/vllm-project/vllm/pull/42775"
+    __name__,
+    ("fails", "measured"),
+    "Spark guide L746-756, L768, L781",
+    "https://github.com/vllm-project/vllm/pull/42775",
 )
 _TUNED: Final = re.compile(r"-(it|instruct)$")
 """Endings that a copy's name can omit: it still counts as the same model."""

@@ -42,8 +42,7 @@ from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
     __name__,
-    "fails",
-    "measured",
+    ("fails", "measured"),
     "dual-Spark post L23-28",
     "vLLM blog L76",
     "Spark guide L62, L377",

@@ -38,7 +38,9 @@ from sparkiac.report import placeholders
 from sparkiac.rules.deployments import nodes
 from sparkiac.rules.rule import Hit, removable, rule
 
-RULE: Final = rule(__name__, "ignored", "source", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html")
+RULE: Final = rule(
+    __name__, ("ignored", "source"), "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
+)
 _VARIABLE: Final = "NCCL_IB_HCA"
 _TWINS: Final = (("rocep", "roceP2p"), ("roceP2p", "rocep"))
 """Each port of a DGX Spark has two devices, of which the inventory names one or both."""

@@ -70,7 +70,7 @@ def test_all_errors_are_reported_at_once(upstream: Upstream, cli: Cli) -> None:
         "lab.yaml:25:24 LCK012 no-such-revision",
     ]
     assert "it has linux/amd64 (used by c)" in outcome.err
-    assert "hint: did you mean '1'?" in outcome.err
+    assert "hint: see the tags of the repository" in outcome.err
     assert outcome.err.endswith("6 errors\n")
     assert upstream.lock.read_bytes() == before
 

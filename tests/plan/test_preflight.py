@@ -79,6 +79,19 @@ def test_an_image_brings_the_driver_that_it_was_built_for() -> None:
     assert preflight.image_drivers([bare]) == (ImageDriver("chat", "590.44", None),)
 
 
+@pytest.mark.parametrize(
+    ("entrypoint", "older"), [("[/opt/nvidia/nvidia_entrypoint.sh]", "580"), ("[vllm, serve]", None)]
+)
+def test_forward_compatibility_needs_the_entrypoint_of_the_image(entrypoint: str, older: str | None) -> None:
+    """(DRV002, DRV003) NVIDIA's entrypoint turns it on; a build can have another one."""
+    built = f"version: 1\nimages: {{}}\nbuilds: {{own: {{id: '{ONES}', spec: '{ONES}', entrypoint: {entrypoint}}}}}\n"
+    text = deployment("image: own") + f"builds: {{own: {{base: '{NANO}@{ONES}', pip: [x==1.0], why: x}}}}\n"
+    assert planned(text, locked=built).hosts[0].preflight.image_drivers == (ImageDriver("chat", "590.44", older),)
+    pulled = f"version: 1\nimages: {{'{NANO}': {{digest: '{ONES}', entrypoint: {entrypoint}}}}}\n"
+    [found] = planned(deployment(f'image: "{NANO}"'), locked=pulled).hosts[0].preflight.image_drivers
+    assert found == ImageDriver("chat", "590.44", older)
+
+
 def test_the_registry_that_requires_a_login_is_named_for_its_own_images() -> None:
     """(HST003) Not where a mirror is asked in its place."""
     chat = container(deployment())

@@ -237,6 +237,10 @@ _TEXTS: Final[dict[str, list[str]]] = {
         group(OFF),
         FLASH + BUILDS,
         FLASH + "    env: {NCCL_IB_DISABLE: 1}\n" + BUILDS,
+        group("env: {NCCL_IB_GID_INDEX: 3}"),
+        group("env: {NCCL_IB_GID_INDEX: 3}").replace("hca: rocep1s0f1, ", ""),
+        group("env: {NCCL_IB_GID_INDEX: 3, NCCL_IB_DISABLE: 1}"),
+        deployment("env: {NCCL_IB_GID_INDEX: 3}"),
     ],
     "VAL012": [
         group("env: {NCCL_IB_HCA: rocep1}"),

@@ -84,6 +84,11 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MN002", 0): ("MN002 14:12 big uses TCP on spark-01: no link names an RDMA device",),
     ("MN003", 2): ("MN003 16:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN003", 4): ("MN003 15:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
+    ("MN003", 5): (
+        "MN003 16:30 big sets NCCL_IB_GID_INDEX to 3, so the index is not looked up on spark-01",
+        "MN003 16:30 big sets NCCL_IB_GID_INDEX to 3, so the index is not looked up on spark-02",
+    ),
+    ("MN003", 7): ("MN003 16:50 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN004", 2): (
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-01 use enp1s0f1np1"),
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-02 use enp1s0f1np1"),

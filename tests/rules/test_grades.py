@@ -51,11 +51,11 @@ def calls(name: str) -> dict[str, list[ast.Call]]:
     ],
 )
 def test_the_severity_of_a_rule_is_what_its_evidence_supports(verdict: Verdict, kind: Kind, severity: Severity) -> None:
-    assert rule("tst001_test", verdict, kind, "a source").severity is severity
+    assert rule("tst001_test", (verdict, kind), "a source").severity is severity
 
 
 def test_a_finding_is_never_more_severe_than_its_rule() -> None:
-    mild = rule("tst001_test", "fails", "measured", "a log")
+    mild = rule("tst001_test", ("fails", "measured"), "a log")
     hits = (Hit(("name",), "wrong", "", severity=each) for each in (Severity.ERROR, Severity.INFO, None))
     found = verdict(deployment(), saying(*hits, rule=mild))
     assert [each.severity for each in found] == [Severity.WARNING, Severity.INFO, Severity.WARNING]
@@ -69,5 +69,5 @@ def test_no_module_of_a_rule_sets_a_severity_without_evidence() -> None:
 
 
 def test_a_promise_of_sparkiac_is_the_evidence_of_few_rules() -> None:
-    made = {stem: ast.literal_eval(call.args[2]) for stem, (call,) in calls("rule").items()}
+    made = {stem: ast.literal_eval(call.args[1])[1] for stem, (call,) in calls("rule").items()}
     assert {stem.partition("_")[0].upper() for stem, kind in made.items() if kind == "contract"} == CONTRACTS

@@ -210,4 +210,4 @@ ENGINE: Final = Engine(
     base="base/sglang",
     sparkrun=("sglang",),
 )
-"""`mem_fraction_static` is weights and KV cache over the whole memory; activations come on top."""
+"""`mem_fraction_static` is weights and KV cache over the memory that is free at the start; activations come on top."""
