@@ -64,7 +64,7 @@ _SAME_ENVIRONMENT: Final = (
     "https://github.com/vllm-project/vllm/blob/096bd6a4a109b13698ab85782cc1a3630aa002ee/docs/serving/"
     "parallelism_scaling.md"
 )
-RULE: Final = rule(__name__, "advice", "maker", _SAME_ENVIRONMENT, profile="recommended")
+RULE: Final = rule(__name__, ("advice", "maker"), _SAME_ENVIRONMENT, profile="recommended")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
