@@ -8,12 +8,12 @@ from itertools import count
 from typing import Any, Final
 
 from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, RdmaLink
-from sparkiac.model.base import is_address
 from sparkiac.model.inventory import FabricLink, Twin
 from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import link_address, links_of
+from sparkiac.resolve.required import is_address
 
 Environment = Mapping[str, str | int]
 

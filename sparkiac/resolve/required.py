@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import Any, Final
 
 from sparkiac import engines
 from sparkiac.engines import Engine
-from sparkiac.model.base import is_address
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Finding, Loc, Origin, Path
 from sparkiac.resolve.leaves import Leaves
@@ -210,3 +210,12 @@ def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
     if engine.local and drafter is not None and not drafter.startswith("/"):
         message = f"{engine.title} would download the drafter {drafter} of {base[1]} when it starts"
         yield error(NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address and not a name."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

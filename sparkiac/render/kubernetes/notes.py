@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.model.base import is_address
 from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
@@ -13,6 +12,7 @@ from sparkiac.render.kubernetes.objects import Node
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
+from sparkiac.resolve.required import is_address
 
 _ALWAYS: Final = (
     (
