@@ -48,6 +48,8 @@ class OptionSpec(NamedTuple):
     """Allowed values; any value if empty."""
     arity: int | str | None = None
     """Number of arguments, or ?, * or +; None means one."""
+    bounds: Mapping[str, float] = MappingProxyType({})
+    """Bounds of a number: `ge`, `gt`, `le` and `lt`, as in pydantic."""
     object: str | None = None
     """Class of the JSON value, whose keys are in `objects`; None if any key is accepted."""
     default: str | None = None
@@ -62,9 +64,12 @@ class KeySpec(NamedTuple):
     """One key of a JSON value."""
 
     type: str
-    """Python type. `Literal` allows only the choices; the choices of another type are names of an enumeration, which
-    vLLM also accepts in other forms; a name in `objects` is a nested object."""
+    """Python type. `Literal` allows only the choices, and `lowered` the same in any case, with - or _; the choices of
+    another type are words of an enumeration, which vLLM also accepts as numbers; a name in `objects` is a nested
+    object."""
     choices: tuple[str, ...] = ()
+    bounds: Mapping[str, float] = MappingProxyType({})
+    """As those of an option."""
 
 
 class VariableSpec(NamedTuple):

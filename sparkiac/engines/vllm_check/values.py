@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sparkiac.catalog.interfaces import OptionSpec
@@ -13,6 +14,13 @@ _FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("k
     letter: 1024 ** (place + 1) for place, letter in enumerate("KMGT")
 }
 _STRINGS: Final = re.compile(r'("(?:[^"\\]|\\.)*")')
+_BOUNDS: Final = {
+    "ge": (operator.ge, "at least"),
+    "gt": (operator.gt, "more than"),
+    "le": (operator.le, "at most"),
+    "lt": (operator.lt, "less than"),
+}
+"""Bound → its comparison, and its name in messages."""
 _SIZE: Final = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 
 
@@ -49,16 +57,32 @@ def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
         )
     reads, wanted = _READERS.get(option.type or "", (_anything, ""))
     try:
-        right = reads(word) is not None
+        value = reads(word)
     except ValueError:
-        right = False
-    return None if right else (f"takes {wanted}, not {word!r}", ())
+        value = None
+    problem = f"takes {wanted}, not {word!r}" if value is None else outside(value, option.bounds)
+    return (problem, ()) if problem else None
+
+
+def outside(value: object, bounds: Mapping[str, float]) -> str:
+    """Return which bounds a number breaks, as the rest of a sentence; nothing if it breaks none."""
+    broken = [
+        f"{words} {bounds[name]}"
+        for name, (holds, words) in _BOUNDS.items()
+        if name in bounds and isinstance(value, int | float) and not holds(value, bounds[name])
+    ]
+    return f"must be {broken[0]}, not {value}" if broken else ""
 
 
 def _chosen(option: OptionSpec, word: str) -> str:
     if option.type == "lowered":
-        return word.lower().replace("-", "_")
+        return lowered(word)
     return str(human(word)) if option.type == "int" and word.strip().isdigit() else word
+
+
+def lowered(word: str) -> str:
+    """Return a word as the type `lowered` reads it."""
+    return word.lower().replace("-", "_")
 
 
 def _anything(word: str) -> str:

@@ -41,7 +41,7 @@ class Fault(NamedTuple):
     known: tuple[str, ...] = ()
     """The words that are known in its place."""
     registry: str = ""
-    """For `name`: the field of an interface that lists the known names."""
+    """What lists the known words: for `name` a field of an interface, for `key` and `ignored` a class."""
 
 
 class Given(NamedTuple):
