@@ -1,9 +1,9 @@
 """An option has a value that the vLLM in the image does not accept.
 
-An option accepts a number, a switch, one of a few words, or JSON. The server exits at once on anything else, and on an
-option whose value is missing. A switch accepts true or false. Only some options accept numbers such as 8k and 8K. The
-accepted values are read from the sources of the release in the image; if the image is compared with the nearest
-release, this is a warning.
+An option, or a key of a JSON option, accepts a number in a range, a switch, one of a few words, or JSON. The server
+exits at once on anything else, and on an option whose value is missing. A switch accepts true or false. Only some
+options accept numbers such as 8k and 8K. The accepted values are read from the sources of the release in the image; if
+the image is compared with the nearest release, this is a warning.
 
 Bad, on one Spark:
 
@@ -48,7 +48,7 @@ RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find values that the release does not accept."""
-    for found in release.of_kinds(faults, "value"):
+    for found in release.of_kinds(faults, "value", "range"):
         fault = found.fault
         hint = _HINTS.get(fault.problem, "correct the value")
         if fault.known:

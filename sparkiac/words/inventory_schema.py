@@ -101,8 +101,8 @@ def _of_release(container: Container) -> Data | None:
     if interface is None:
         return None
     accepted = {name: _option(interface.version, choices) for name, choices in _accepted(interface)}
-    patched = {name: _option("with a patch", ()) for name in container.server.extra.options}
-    return {"properties": {"set": {"properties": accepted | patched, "additionalProperties": False}}}
+    patched = {name.partition(".")[0]: _option("with a patch", ()) for name in container.server.extra.options}
+    return {"properties": {"set": {"properties": patched | accepted, "additionalProperties": False}}}
 
 
 def _suggest(field: Data, names: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ def objects(interface: Interface) -> Iterator[tuple[str, str]]:
 
 def refused(option: str, values: dict[str, Any], interface: Interface) -> list[tuple[str, ...]]:
     """Return the paths to the values with which the server does not start."""
-    return [fault.path for fault in check({option: values}, interface) if fault.kind in {"name", "value"}]
+    return [fault.path for fault in check({option: values}, interface) if fault.kind in {"name", "range", "value"}]
 
 
 def places(name: str, interface: Interface, make: Callable[[str, Interface], dict[str, Any]]) -> dict[str, Any]:

@@ -41,22 +41,26 @@ def _keys(
 ) -> Iterator[Fault]:
     keys = interface.objects[name]
     for key, inner in value.items():
-        here = (*path, key)
-        if key not in keys:
-            kind: FaultKind = "key" if name in _CLOSED or _closed(interface) else "ignored"
-            yield Fault(kind, option, f"has no key {key}", here, key, tuple(keys), name)
-            continue
-        named = names.of_key(name, key, inner, interface)
-        if named is not None:
-            yield Fault("name", option, named.problem, here, str(inner), named.known, named.registry)
-            continue
-        nested = next((each for each in _OR.split(keys[key].type) if each in interface.objects), None)
-        if nested is not None and isinstance(inner, dict):
-            yield from _keys(option, here, inner, nested, interface)
+        if key in keys:
+            yield from _of_key(option, (*path, key), inner, name, interface)
         else:
-            problem = "" if inner is None and name in _NULL_IS_UNSET else _wanted(inner, keys[key], interface)
-            if problem:
-                yield Fault("value", option, problem, here, str(inner), keys[key].choices)
+            kind: FaultKind = "key" if name in _CLOSED or _closed(interface) else "ignored"
+            yield Fault(kind, option, f"has no key {key}", (*path, key), key, tuple(keys), name)
+
+
+def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interface: Interface) -> Iterator[Fault]:
+    key = interface.objects[name][path[-1]]
+    named = names.of_key(name, path[-1], value, interface)
+    nested = next((each for each in _OR.split(key.type) if each in interface.objects), None)
+    if named is not None:
+        yield Fault("name", option, named.problem, path, str(value), named.known, named.registry)
+    elif nested is not None and isinstance(value, dict):
+        yield from _keys(option, path, value, nested, interface)
+    elif value is not None or name not in _NULL_IS_UNSET:
+        if wanted := _wanted(value, key, interface):
+            yield Fault("value", option, wanted, path, str(value), key.choices)
+        elif limit := outside(value, key.bounds):
+            yield Fault("range", option, limit, path, str(value))
 
 
 def _closed(interface: Interface) -> bool:
@@ -66,9 +70,9 @@ def _closed(interface: Interface) -> bool:
 
 def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
     """Return what a key requires instead of this value; nothing if the value is valid."""
-    if not _accepts(value, key.type, key.choices, interface):
-        return f"{_described(key)}, not {'null' if value is None else repr(value)}"
-    return outside(value, key.bounds)
+    if _accepts(value, key.type, key.choices, interface):
+        return ""
+    return f"{_described(key)}, not {'null' if value is None else repr(value)}"
 
 
 def _accepts(value: object, kind: str, choices: tuple[str, ...], interface: Interface) -> bool:

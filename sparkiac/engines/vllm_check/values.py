@@ -16,9 +16,9 @@ _FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("k
 _STRINGS: Final = re.compile(r'("(?:[^"\\]|\\.)*")')
 _BOUNDS: Final = {
     "ge": (operator.ge, "at least"),
-    "gt": (operator.gt, "more than"),
+    "gt": (operator.gt, "above"),
     "le": (operator.le, "at most"),
-    "lt": (operator.lt, "less than"),
+    "lt": (operator.lt, "below"),
 }
 """Bound → its comparison, and its name in messages."""
 _SIZE: Final = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
@@ -57,21 +57,26 @@ def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
         )
     reads, wanted = _READERS.get(option.type or "", (_anything, ""))
     try:
-        value = reads(word)
+        right = reads(word) is not None
     except ValueError:
-        value = None
-    problem = f"takes {wanted}, not {word!r}" if value is None else outside(value, option.bounds)
-    return (problem, ()) if problem else None
+        right = False
+    return None if right else (f"takes {wanted}, not {word!r}", ())
+
+
+def limit(option: OptionSpec, word: str) -> str:
+    """Return which bound a valid word breaks, as the rest of a sentence; nothing if it breaks none."""
+    reads = _READERS[option.type][0] if option.type in _READERS else _anything
+    return outside(reads(word), option.bounds) if option.bounds and word not in {"None", ""} else ""
 
 
 def outside(value: object, bounds: Mapping[str, float]) -> str:
-    """Return which bounds a number breaks, as the rest of a sentence; nothing if it breaks none."""
+    """Return which bound a number breaks, as the rest of a sentence; nothing if it breaks none."""
     broken = [
         f"{words} {bounds[name]}"
         for name, (holds, words) in _BOUNDS.items()
         if name in bounds and isinstance(value, int | float) and not holds(value, bounds[name])
     ]
-    return f"must be {broken[0]}, not {value}" if broken else ""
+    return f"is {broken[0]}, not {value}" if broken else ""
 
 
 def _chosen(option: OptionSpec, word: str) -> str:

@@ -19,17 +19,17 @@ from sparkiac.engines.vllm_check.values import human
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")
 REMEMBERED: Final = 1 << 14
-FaultKind = Literal["option", "short", "value", "deprecated", "key", "ignored", "name"]
+FaultKind = Literal["option", "short", "value", "range", "deprecated", "key", "ignored", "name"]
 
 
 class Fault(NamedTuple):
     """One option, key or value that a release of vLLM rejects, ignores or has deprecated."""
 
     kind: FaultKind
-    """`option`: unknown option. `short`: unambiguous abbreviation, which vLLM accepts. `value`: wrong value, with which
-    the server does not start. `deprecated`: deprecated option, which vLLM accepts. `key`: unknown key of a JSON value,
-    with which the server does not start. `ignored`: unknown key that vLLM ignores. `name`: unknown parser, backend,
-    format or method."""
+    """`option`: unknown option. `short`: unambiguous abbreviation, which vLLM accepts. `value`: wrong value, and
+    `range`: number that breaks a bound, with which the server does not start. `deprecated`: deprecated option, which
+    vLLM accepts. `key`: unknown key of a JSON value, with which the server does not start. `ignored`: unknown key that
+    vLLM ignores. `name`: unknown parser, backend, format or method."""
     option: str
     """The option as the user wrote it; for a known option on a command line, its name."""
     problem: str
