@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -12,6 +12,9 @@ from sparkiac.foreign import redaction
 from sparkiac.foreign.launch import Note, OptionValue, corrected, lost
 from sparkiac.model.settings import Speculative
 from sparkiac.report import Path
+
+_OF_CATALOG: Final = "deepseek_mtp"
+"""Another name for mtp that entries of the catalog have."""
 
 
 class SpeculativeValue(NamedTuple):
@@ -54,7 +57,7 @@ def unknown_algorithm(leaves: dict[Path, Any], engine: Engine, line: int) -> tup
 def _config(option: OptionValue) -> SpeculativeValue:
     chosen, notes = {key: value for key, value in option.value.items() if value is not None}, list[Note]()
     method = chosen.get("method")
-    if isinstance(method, str) and method.endswith("_mtp"):
+    if isinstance(method, str) and method.endswith("_mtp") and method != _OF_CATALOG:
         chosen["method"] = "mtp"
         notes.append(corrected(option.line, method, "vLLM's other name for mtp"))
     if chosen.pop("revision", None) is not None:

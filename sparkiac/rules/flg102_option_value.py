@@ -53,7 +53,9 @@ def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
         hint = _HINTS.get(fault.problem, "correct the value")
         if fault.known:
             hint = nearest(fault.wrong, fault.known)
-        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}", hint)
+        knows = release.with_word(fault)
+        has = found.release.elsewhere(knows) if release.anywhere(knows) else ""
+        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}{has}", hint)
         yield hit._replace(fix=_fix(found))
 
 

@@ -189,6 +189,17 @@ def with_key(owner: str, key: str) -> Callable[[Interface], bool]:
     return lambda each: key in each.objects.get(owner, ())
 
 
+def with_word(fault: Fault) -> Callable[[Interface], bool]:
+    """Return a test for the wrong word of a fault among the choices of its option, or of its key in a JSON option."""
+
+    def has(each: Interface) -> bool:
+        spelled = each.options.get(f"--{fault.option.replace('_', '-')}")
+        spec = each.objects.get(fault.registry, {}).get(fault.path[-1]) if fault.path else spelled
+        return spec is not None and fault.wrong in spec.choices
+
+    return has
+
+
 def with_variable(name: str) -> Callable[[Interface], bool]:
     """Return a test for a variable, declared or only read."""
     return lambda each: name in each.variables or name in each.undeclared_variables

@@ -256,6 +256,14 @@ def test_the_keys_of_speculation_are_those_of_the_release(right: str, wrong: str
             "speculative.xpress_topc of chat is not a key of vLLM 0.32.0: 0.33.0 has it",
             "remove it, or use an image with such a release",
         ),
+        (
+            speculating("rejection_sample_method: fly"),
+            (
+                "in vLLM 0.32.0, speculative.rejection_sample_method of chat is one of block, standard, synthetic, "
+                "not 'fly': 0.33.0 has it"
+            ),
+            "known: block, standard, synthetic",
+        ),
         (("set: {max_model_len: -5}",), "in vLLM 0.32.0, max_model_len of chat is at least -1, not -5", "correct the"),
     ],
 )

@@ -58,7 +58,7 @@ def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interf
         yield from _keys(option, path, value, nested, interface)
     elif value is not None or name not in _NULL_IS_UNSET:
         if wanted := _wanted(value, key, interface):
-            yield Fault("value", option, wanted, path, str(value), key.choices)
+            yield Fault("value", option, wanted, path, str(value), key.choices, name)
         elif limit := outside(value, key.bounds):
             yield Fault("range", option, limit, path, str(value))
 
