@@ -32,9 +32,7 @@ UNFIT: Final = re.compile(r": error |WVR001")
 """In the report of a golden case: its inventory shows what not to write."""
 CHOSEN: Final[dict[str, Any]] = {
     "Defaults.sysctl": {"vm.swappiness": 1},
-    "Ngram.prompt_lookup_min": 2,
-    "Ngram.prompt_lookup_max": 4,
-    "_WithDrafter.quantization": "fp8",
+    "Speculative.method": "mtp",
     "ContainerSettings.shm_size_gib": 16,
     "ContainerSettings.tmp_size_gib": 4,
     "Timeouts.restart_delay_s": 10,

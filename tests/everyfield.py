@@ -25,6 +25,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.NAME: ("one", "two"),
     forms.SECRET: ("key_one", "key_two"),
     forms.OPTION: ("option_one", "option_two"),
+    forms.OPTION_KEY: ("option_one", "option_two.key"),
     forms.VARIABLE: ("ONE", "TWO"),
     forms.LINE: ("first line", "second line"),
     forms.TITLE: ("First text", "Second text"),
@@ -90,6 +91,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "OpenWebuiService.uses": (["chat"], ["ollama"]),
     "HermesAgentService.uses": ("chat", "ollama"),
     "Alias.to": ("chat", "other"),
+    "Speculative.method": ("mtp", "deepseek_mtp"),
     "Settings.set": ({"max_num_seqs": 7}, {"max_num_seqs": 8}),
     "OllamaService.set": ({"keep_alive": "5m"}, {"keep_alive": "6m"}),
     "Registries.mirrors": ({"nvcr.io": "one.example.org"}, {"nvcr.io": "two.example.org"}),
@@ -99,7 +101,6 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
 
 
 BESIDE: Final[dict[str, dict[str, Any]]] = {
-    "Dflash": {"model": "example/drafter"},
     "ExtraFile": {"url": "https://example.org/file"},
     "Email": {"user": "me", "password": {"secret": "smtp_password"}},
     "Measured": {
@@ -132,12 +133,12 @@ class Place(NamedTuple):
     hint: Any
 
     def __str__(self) -> str:
-        """Write the keys with dots, and the class where a kind or a method chooses it."""
+        """Write the keys with dots, and the class where a kind chooses it."""
         return ".".join(f"{step.key}{_class(step.model)}" for step in self.steps)
 
 
 def _class(model: type[BaseModel] | None) -> str:
-    return f"<{model.__name__}>" if model and model.model_fields.keys() & {"kind", "method"} else ""
+    return f"<{model.__name__}>" if model and "kind" in model.model_fields else ""
 
 
 def places(model: type[BaseModel], steps: tuple[Step, ...] = ()) -> Iterator[Place]:
@@ -259,12 +260,11 @@ def _filled(entry: Step) -> Any:  # noqa: ANN401
 
 
 def fits(here: Any, model: type[BaseModel] | None) -> bool:  # noqa: ANN401
-    """Whether what stands there can be this model; of those that have a kind or a method, that tells."""
+    """Whether what stands there can be this model; of those that have a kind, that tells."""
     if not here or model is None:
         return bool(here)
     hints = {name: _bare(hint)[0] for name, hint in typing.get_type_hints(model, include_extras=True).items()}
-    told = {name for name in ("kind", "method") if name in hints}
-    return all(here.get(name) in typing.get_args(hints[name]) for name in told)
+    return "kind" not in hints or here.get("kind") in typing.get_args(hints["kind"])
 
 
 def _least(constraints: tuple[Any, ...]) -> int:

@@ -48,6 +48,8 @@ class OptionSpec(NamedTuple):
     """Allowed values; any value if empty."""
     arity: int | str | None = None
     """Number of arguments, or ?, * or +; None means one."""
+    bounds: Mapping[str, float] = MappingProxyType({})
+    """Bounds of a number: `ge`, `gt`, `le` and `lt`, as in pydantic."""
     object: str | None = None
     """Class of the JSON value, whose keys are in `objects`; None if any key is accepted."""
     default: str | None = None
@@ -62,9 +64,12 @@ class KeySpec(NamedTuple):
     """One key of a JSON value."""
 
     type: str
-    """Python type. `Literal` allows only the choices; the choices of another type are names of an enumeration, which
-    vLLM also accepts in other forms; a name in `objects` is a nested object."""
+    """Python type. `Literal` allows only the choices, and `lowered` the same in any case, with - or _; the choices of
+    another type are words of an enumeration, which vLLM also accepts as numbers; a name in `objects` is a nested
+    object."""
     choices: tuple[str, ...] = ()
+    bounds: Mapping[str, float] = MappingProxyType({})
+    """As those of an option."""
 
 
 class VariableSpec(NamedTuple):
@@ -85,8 +90,6 @@ class Interface(NamedTuple):
     objects: Mapping[str, Mapping[str, KeySpec]]
     """Class → key → type and choices."""
     variables: Mapping[str, VariableSpec]
-    ranges: Mapping[str, Mapping[str, float]]
-    """`Class.field` → limits of the number by pydantic's names: ge, gt, le, lt."""
     previous_architectures: Mapping[str, str]
     """Architecture → last release that supported it."""
     undeclared_variables: frozenset[str]
@@ -246,7 +249,6 @@ def _parsed(raw: dict[str, Any]) -> Interface:
         variables=MappingProxyType(
             {name: VariableSpec(**_record(record)) for name, record in raw["variables"].items()}
         ),
-        ranges=MappingProxyType(raw.get("ranges", {})),
         previous_architectures=MappingProxyType(raw["previous_architectures"]),
         **{name: frozenset(names) for name, names in raw.items() if isinstance(names, list)},
     )

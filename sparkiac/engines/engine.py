@@ -12,6 +12,8 @@ CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
 HUB_HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE")
 """Variables that name the directory of the model hub's cache."""
+TRANSLATED: Final = frozenset({"method", "model", "num_speculative_tokens"})
+"""Keys of `speculative` that each engine writes in its own form; the others are vLLM's."""
 CONTAINER: Final[Mapping[str, Any]] = {
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
     "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
@@ -223,7 +225,7 @@ class Engine(NamedTuple):
     """Quantity → metric."""
 
     speculative: frozenset[str] = frozenset()
-    """Methods of speculative decoding."""
+    """Methods of speculative decoding; those of a vLLM release are in its interface."""
     methods: Mapping[str, str] = {}
     """Method in the inventory → the engine's name for it, which is a value of `method_option`."""
     method_option: str | None = None

@@ -86,7 +86,7 @@ class _ServerConverter(Collector):
         target = self._target(line, options)
         self.nodes = max(self.nodes, machines.from_options({name: each.value for name, each in options.items()}))
         self._options(options)
-        self.notes += speculation.unknown_algorithm(self.leaves, self.launch.line)
+        self.notes += speculation.unknown_algorithm(self.leaves, self.engine, self.launch.line)
         self._added(options)
         self.environment((*self.launch.env, *self._exported()))
         path = target if target and _is_path(target) else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from sparkiac.engines import Engine
 from sparkiac.foreign import redaction
@@ -13,14 +13,8 @@ from sparkiac.foreign.launch import Note, OptionValue, corrected, lost
 from sparkiac.model.settings import Speculative
 from sparkiac.report import Path
 
-_ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Speculative)
-_KINDS: Final[dict[str, type[BaseModel]]] = {
-    method: kind
-    for kind in get_args(get_args(Speculative)[0])
-    for method in get_args(kind.model_fields["method"].annotation)
-}
-"""Method → its class."""
-_SUPPORTED: Final = f"`speculative:` supports the methods {', '.join(_KINDS)}"
+_OF_CATALOG: Final = "deepseek_mtp"
+"""Another name for mtp that entries of the catalog have."""
 
 
 class SpeculativeValue(NamedTuple):
@@ -45,48 +39,36 @@ def read(option: OptionValue, engine: Engine, before: Mapping[str, Any]) -> Spec
     return SpeculativeValue({**before, key: value}, ())
 
 
-def unknown_algorithm(leaves: dict[Path, Any], line: int) -> tuple[Note, ...]:
+def unknown_algorithm(leaves: dict[Path, Any], engine: Engine, line: int) -> tuple[Note, ...]:
     """Remove an algorithm that `speculative:` cannot express, together with its options."""
     chosen = leaves.get(("speculative",), {})
     method = chosen.get("method")
     if method == "eagle" and "model" not in chosen:
         chosen["method"] = "mtp"  # without a drafter, the server uses the heads in the checkpoint
-    if not chosen or method in _KINDS:
+    if not chosen or engine.interfaces or method in engine.speculative:
         return ()
     own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
     for path in [("speculative",), *own]:
         del leaves[path]
     what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own)])
-    return (lost(line, what, _SUPPORTED),)
+    return (lost(line, what, f"`speculative:` supports the methods {', '.join(sorted(engine.speculative))}"),)
 
 
 def _config(option: OptionValue) -> SpeculativeValue:
-    chosen, notes = dict(option.value), list[Note]()
+    chosen, notes = {key: value for key, value in option.value.items() if value is not None}, list[Note]()
     method = chosen.get("method")
-    if isinstance(method, str) and method not in _KINDS and method.endswith("_mtp"):
+    if isinstance(method, str) and method.endswith("_mtp") and method != _OF_CATALOG:
         chosen["method"] = "mtp"
         notes.append(corrected(option.line, method, "vLLM's other name for mtp"))
-    kind = _KINDS.get(str(chosen.get("method")))
-    if kind is None:
-        return _refused(option)
-    notes += _unknown(option, chosen, kind.model_fields)
-    chosen = {key: value for key, value in chosen.items() if key in kind.model_fields and value is not None}
+    if chosen.pop("revision", None) is not None:
+        notes.append(corrected(option.line, f"{option.what} revision", "the lock pins the drafter's commit"))
     try:
-        _ADAPTER.validate_python(chosen)
+        Speculative.model_validate(chosen)
     except ValidationError as error:
         wrong = {str(each["loc"][-1]) for each in error.errors() if each["loc"]}
-        return _refused(option, f"; invalid with this {', '.join(sorted(wrong & chosen.keys()))}")
+        return _refused(option, f": missing or invalid {', '.join(sorted(map(redaction.redacted, wrong)))}")
     return SpeculativeValue(chosen, tuple(notes))
 
 
-def _unknown(option: OptionValue, chosen: Mapping[str, Any], fields: Mapping[str, object]) -> Iterator[Note]:
-    for key in chosen:
-        if key == "revision":
-            yield corrected(option.line, f"{option.what} {key}", "the lock pins the drafter's commit")
-        elif key not in fields:
-            what = f"{option.what} {key}"
-            yield lost(option.line, what, f"`speculative:` has no setting {redaction.redacted(key)} for this method")
-
-
 def _refused(option: OptionValue, why: str = "") -> SpeculativeValue:
-    return SpeculativeValue({}, (lost(option.line, option.what, f"{_SUPPORTED}{why}"),))
+    return SpeculativeValue({}, (lost(option.line, option.what, f"`speculative:` cannot express it{why}"),))

@@ -125,6 +125,7 @@ UnitName = Annotated[str, _matches(forms.NAME), AfterValidator(_unit_name)]
 HostName = Annotated[str, _matches(forms.NAME), AfterValidator(_host_name)]
 SecretName = Annotated[str, _matches(forms.SECRET)]
 OptionName = Annotated[str, _matches(forms.OPTION)]
+OptionKey = Annotated[str, _matches(forms.OPTION_KEY)]
 VariableName = Annotated[str, _matches(forms.VARIABLE)]
 Line = Annotated[str, _matches(forms.LINE), AfterValidator(_argument)]
 ShortText = Annotated[str, StringConstraints(pattern=forms.TITLE, max_length=200)]
@@ -177,6 +178,8 @@ OptionValue = Annotated[
 ]
 """Value of an engine option: a scalar, a list of words, or a JSON object; `null` removes an option of the recipe."""
 
+JsonValue = Annotated[object, AfterValidator(_option)]
+"""Any value of a key of a JSON object."""
 
 FORMER_HOSTS: Final = "on"
 """The former name of the key `hosts` of deployments, services and the monitoring, which keeps working."""

@@ -23,6 +23,10 @@ SECRET: Final = _form(
     r"^[a-z][a-z0-9_-]{0,39}$", "a name of 1 to 40 lower-case letters, digits, _ and - that starts with a letter"
 )
 OPTION: Final = _form(r"^[a-z][a-z0-9_]{0,63}$", "an option name in snake_case, such as max_model_len")
+OPTION_KEY: Final = _form(
+    r"^[a-z][a-z0-9_]{0,63}(\.[A-Za-z0-9_]{1,64}){0,8}$",
+    "an option name in snake_case, alone or with keys of its JSON value, such as compilation_config.mode",
+)
 VARIABLE: Final = _form(
     r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "a name of letters, digits and underscores that does not start with a digit"
 )

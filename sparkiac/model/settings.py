@@ -1,7 +1,7 @@
 """Settings of a deployment that each layer may set: recipe, variant, defaults, deployment, and one of its hosts.
 
-Speculative decoding has one class for each method, with the keys of vLLM's speculative_config (docs.vllm.ai,
-"Speculative Decoding"). Each engine translates them into its own options.
+Speculative decoding has the keys of vLLM's speculative_config (docs.vllm.ai, "Speculative Decoding"); rules compare
+them with the release. Each other engine translates those that it has into its own options.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,11 @@ from sparkiac.model.base import (
     FileSource,
     Gib,
     ImageReference,
+    JsonValue,
     Line,
     Model,
     ModelHandle,
+    OptionKey,
     OptionName,
     OptionValue,
     Pause,
@@ -39,79 +41,20 @@ Drafter = ModelHandle | AbsolutePath
 Tokens = Annotated[int, Field(ge=1, le=64)]
 
 
-class _Method(Shared):
+class Speculative(Shared, extra="allow"):
+    """A method of speculative decoding, with the keys of vLLM's speculative_config in the release of the image.
+
+    Examples are draft_sample_method, prompt_lookup_max and enable_adaptive_verification.
+    """
+
+    method: Word
+    """Method, by vLLM's name: mtp, dflash, dspark, eagle3, draft_model, ngram, suffix, …"""
+    model: Drafter | None = None
+    """Drafter; omit it if the method needs none or the checkpoint of the target contains it. For `dflash`, the default
+    is the catalog's drafter for the target model."""
     num_speculative_tokens: Tokens | None = None
     """Tokens that are proposed in each step."""
-
-
-class _WithDrafter(_Method):
-    attention_backend: Word | None = None
-    """Attention backend of the drafter."""
-    moe_backend: Word | None = None
-    """MoE backend of the drafter."""
-    draft_tensor_parallel_size: Annotated[int, Field(ge=1)] | None = None
-    """Tensor parallel size of the drafter."""
-    draft_sample_method: Word | None = None
-    """How the drafter selects its tokens: `greedy` or `probabilistic` in vLLM."""
-    quantization: Word | None = None
-    """Quantization of the drafter, if its checkpoint does not state it."""
-
-
-class Ngram(_Method):
-    """Proposes tokens that it finds in the prompt; needs no drafter."""
-
-    method: Literal["ngram"]
-    """Method of speculative decoding."""
-    prompt_lookup_min: Tokens | None = None
-    """Length of the shortest n-gram to look up, in tokens."""
-    prompt_lookup_max: Tokens | None = None
-    """Length of the longest n-gram to look up, in tokens."""
-
-
-class Suffix(_Method):
-    """Proposes tokens from a suffix tree over earlier output; needs no drafter."""
-
-    method: Literal["suffix"]
-    """Method of speculative decoding."""
-
-
-class Mtp(_WithDrafter):
-    """Multi-token prediction, with MTP heads in the checkpoint itself or with a paired drafter."""
-
-    method: Literal["mtp", "deepseek_mtp"]
-    """Method of speculative decoding."""
-    model: Drafter | None = None
-    """Paired drafter; omit it if the checkpoint has its own MTP heads."""
-
-
-class Dflash(_WithDrafter):
-    """A block-diffusion drafter that was trained for one target model."""
-
-    method: Literal["dflash"]
-    """Method of speculative decoding."""
-    model: Drafter | None = None
-    """Drafter; default is the catalog's drafter for the target model."""
-
-
-class Dspark(_WithDrafter):
-    """A drafter for DeepSeek models that proposes a block of tokens at once."""
-
-    method: Literal["dspark"]
-    """Method of speculative decoding."""
-    model: Drafter | None = None
-    """Drafter; omit it if the checkpoint contains one."""
-
-
-class Drafted(_WithDrafter):
-    """A separate drafter: an EAGLE head, or a small model of the same family."""
-
-    method: Literal["eagle", "eagle3", "draft_model"]
-    """Method of speculative decoding."""
-    model: Drafter
-    """Drafter."""
-
-
-Speculative = Annotated[Ngram | Suffix | Mtp | Dflash | Dspark | Drafted, Field(discriminator="method")]
+    __pydantic_extra__: dict[OptionName, JsonValue]
 
 
 class Mount(Model):
@@ -199,8 +142,8 @@ class ExtraFlags(Model):
 
     why: ShortText
     """Which fork or patch accepts them."""
-    options: Annotated[tuple[OptionName, ...], Field(min_length=1)] | None = None
-    """Options, in snake_case."""
+    options: Annotated[tuple[OptionKey, ...], Field(min_length=1)] | None = None
+    """Options in snake_case, and keys of JSON options as OPTION.KEY."""
     variables: Annotated[tuple[VariableName, ...], Field(min_length=1)] | None = None
     """Environment variables."""
 

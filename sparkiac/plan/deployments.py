@@ -14,7 +14,6 @@ from sparkiac.host.preflight.expectations import LoadGuard
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.catalog import is_discrete
-from sparkiac.model.settings import Ngram, Suffix
 from sparkiac.plan import command, facts, links, parts, promise
 from sparkiac.plan.confinement import confinement
 from sparkiac.plan.container import (
@@ -231,11 +230,7 @@ def _directories(values: ResolvedDeployment) -> Iterator[str]:
 
 
 def _drafter(values: ResolvedDeployment) -> str | None:
-    match values.speculative:
-        case None | Ngram() | Suffix():
-            return None
-        case method:
-            return method.model
+    return values.speculative.model if values.speculative else None
 
 
 def _server(node: DeploymentNode, recipe: UsedRecipe, part: Part, options: Mapping[str, Any]) -> ModelServer:

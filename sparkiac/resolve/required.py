@@ -187,6 +187,10 @@ _OTHERWISE: Final = {
 """Engine options for which the inventory has a key."""
 
 
+_DRAFTED: Final = frozenset({"dflash", "draft_model", "eagle", "eagle3"})
+"""Methods that need a drafter of their own."""
+
+
 def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> Iterator[Finding]:
     """Find required files for which the catalog has no URL."""
     for target, file in files.items():
@@ -203,9 +207,9 @@ def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
     if leaf is None:
         return
     drafter, place = leaf[0].get("model"), inventory.document.at_value((*base[:2], "speculative"))
-    if leaf[0]["method"] == "dflash" and drafter is None:
+    if leaf[0]["method"] in _DRAFTED and drafter is None:
         model = leaves[*base, "model"][0] if (*base, "model") in leaves else "no model"
-        message = f"the catalog has no DFlash drafter for {model}"
+        message = f"the catalog has no drafter of the method {leaf[0]['method']} for {model}"
         yield error(NEEDED, message, place, "set speculative.model; `sparkiac recipes show` lists known drafters")
     if engine.local and drafter is not None and not drafter.startswith("/"):
         message = f"{engine.title} would download the drafter {drafter} of {base[1]} when it starts"

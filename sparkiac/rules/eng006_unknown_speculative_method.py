@@ -1,9 +1,10 @@
 """The engine does not support this method of speculative decoding.
 
 `speculative` uses vLLM's names for all engines, and sparkiac writes each method in the engine's own form if the engine
-has it. Which methods exist depends on the release: SGLang has had DSpark since 0.5.16. A method that the release lacks
-is an error if an upstream tag names a release that was read, and a warning otherwise. llama.cpp has five kinds of
-n-gram speculation, chosen by `set.spec_type`; TensorRT-LLM reads the method from a YAML file, named by `set.config`.
+has it. Of the keys, all engines have the method, the drafter and the number of tokens; the others are vLLM's. Which
+methods exist depends on the release: SGLang has had DSpark since 0.5.16. A method that the release lacks is an error if
+an upstream tag names a release that was read, and a warning otherwise. llama.cpp has five kinds of n-gram speculation,
+chosen by `set.spec_type`; TensorRT-LLM reads the method from a YAML file, named by `set.config`.
 
 Bad, on one Spark:
 
@@ -36,6 +37,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sparkiac import engines
+from sparkiac.engines.engine import TRANSLATED
 from sparkiac.plan import Plan
 from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, hit, rule
@@ -55,11 +57,17 @@ RULE: Final = rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find methods that the engine, or its release in the image, does not support."""
     for host, container in plan.containers:
-        engine, method = engines.named(container.server.engine), (container.server.speculative or {}).get("method")
-        if method is not None and method not in engine.speculative:
-            message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
+        engine, chosen = engines.named(container.server.engine), container.server.speculative or {}
+        if engine.interfaces or not chosen:
+            continue
+        runs = f"{container.name} runs on {engine.title}, which does not support"
+        if chosen["method"] not in engine.speculative:
             hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
-            yield hit(host, container, ("speculative",), message, hint)
+            yield hit(host, container, ("speculative",), f"{runs} the method {chosen['method']}", hint)
+        for key in sorted(chosen.keys() - TRANSLATED):
+            hint = "set the engine's own option under `set`"
+            found = hit(host, container, ("speculative",), f"{runs} the key {key} of `speculative`", hint)
+            yield found._replace(inside=(key,), at_key=True)
     for server in serverrelease.servers(plan):
         yield from _release_hits(server)
 

@@ -1,10 +1,10 @@
 """An option has a value that the vLLM in the image does not accept.
 
-An option accepts a number, a switch, one of a few words, or JSON. The server exits at once on anything else, and on an
-option whose value is missing. A switch accepts true or false. Only some options accept numbers such as 8k and 8K. The
-accepted values are read from the sources of the release in the image; if the image is compared with the nearest
-release, this is a warning. A number outside the limits of vLLM's own class of settings, such as a context of -5, is an
-error for each image of a known release.
+An option, or a key of a JSON option, accepts a number in a range, a switch, one of a few words, or JSON. The server
+exits at once on anything else, and on an option whose value is missing. A switch accepts true or false. Only some
+options accept numbers such as 8k and 8K. The accepted values are read from the sources of the release in the image; if
+the image is compared with the nearest release, this is a warning. A number outside the limits of vLLM's own class of
+settings, such as a context of -5, is an error for each image of a known release.
 
 Bad, on one Spark:
 
@@ -54,7 +54,10 @@ def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
         hint = _HINTS.get(fault.problem, "correct the value")
         if fault.known:
             hint = nearest(fault.wrong, fault.known)
-        hit = found.hit(f"in {found.release.title}, {found.name} {fault.problem}", hint, anywhere=fault.kind == "range")
+        knows = release.with_word(fault)
+        has = found.release.elsewhere(knows) if release.anywhere(knows) else ""
+        message = f"in {found.release.title}, {found.name} {fault.problem}{has}"
+        hit = found.hit(message, hint, anywhere=fault.kind == "range")
         yield hit._replace(fix=_fix(found))
 
 

@@ -2,7 +2,8 @@
 
 vLLM reads each JSON option into a configuration class, and the server exits on a key that the class lacks. Releases
 before 0.16 silently ignore an unknown key of most classes, so the setting has no effect: then this is a warning.
-`speculative:` is such an option too.
+`speculative:` is such an option too. Name a key of a fork or a patch under `extra_flags:`, with the reason, as
+`compilation_config.cudagraph_modes`.
 
 Bad, on one Spark:
 
@@ -43,14 +44,18 @@ from sparkiac.rules.release import ServerFault
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, ("fails", "source"), *release.SOURCES)
+_OTHER: Final = "remove it, or use an image with such a release"
+_PATCH: Final = "name a key of a patch under `extra_flags:`"
 
 
 def check_faults(faults: Iterable[ServerFault]) -> Iterator[Hit]:
     """Find keys that the release's configuration classes do not have."""
     for found in release.of_kinds(faults, "key", "ignored"):
-        fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"
-        hint = nearest(fault.wrong, fault.known)
+        fault = found.fault
+        knows = release.with_key(fault.registry, fault.wrong)
+        message, has = f"{found.name} is not a key of {found.release.title}", found.release.elsewhere(knows)
+        hint = _OTHER if release.anywhere(knows) else f"{nearest(fault.wrong, fault.known)}; {_PATCH}"
         if fault.kind == "ignored":
-            yield found.hit(f"{message}, which ignores it", hint, Severity.WARNING)
+            yield found.hit(f"{message}, which ignores it{has}", hint, Severity.WARNING)
         else:
-            yield found.hit(message, hint)
+            yield found.hit(f"{message}{has}", hint)

@@ -113,8 +113,7 @@ class ServerFault(NamedTuple):
     @property
     def name(self) -> str:
         """The option with the keys that lead to the fault, and the name of its deployment."""
-        first = "speculative" if self.fault.option == _SPECULATION else self.fault.option
-        return f"{'.'.join((first, *self.fault.path))} of {self.container.name}"
+        return f"{'.'.join(_path(self.fault))} of {self.container.name}"
 
 
 def misspelt(word: str, known: Iterable[str], others: Holding[str]) -> bool:
@@ -136,8 +135,19 @@ def faults(plan: Plan) -> Iterator[ServerFault]:
     for host, container in servers(plan):
         release = compared_release(container)
         for fault in _common(_checked_options(container), release):
-            if fault.wrong not in _parsers(container):
+            if fault.wrong not in _parsers(container) and not _is_extra(fault, container):
                 yield ServerFault(fault, host, container, release)
+
+
+def _path(fault: Fault) -> tuple[str, ...]:
+    """Return the option of a fault, or the key `speculative`, with the keys that lead to it."""
+    return ("speculative" if fault.option == _SPECULATION else fault.option, *fault.path)
+
+
+def _is_extra(fault: Fault, container: Container) -> bool:
+    """Return whether `extra_flags` names the option, or one of the keys that lead to the fault."""
+    path = _path(fault)
+    return any(".".join(path[:length]) in container.server.extra.options for length in range(1, len(path) + 1))
 
 
 def of_kinds(faults: Iterable[ServerFault], *kinds: str) -> Iterator[ServerFault]:
@@ -162,10 +172,9 @@ def _covers(other: Fault, fault: Fault) -> bool:
 
 
 def _checked_options(container: Container) -> dict[str, object]:
-    """Return the options to check: without those that the image or the inventory adds to a release."""
+    """Return the options to check: without those that the image adds to a release."""
     added = container.image.tag.added.options if container.image.tag else ()
-    unchecked = {*added, *container.server.extra.options}
-    options = {name: value for name, value in container.server.options.items() if name not in unchecked}
+    options = {name: value for name, value in container.server.options.items() if name not in added}
     if container.server.speculative is not None:
         options[_SPECULATION] = {key: value for key, value in container.server.speculative.items() if value is not None}
     return options
@@ -194,6 +203,22 @@ def with_option(name: str) -> Callable[[Interface], bool]:
 def with_name(registry: str, name: str) -> Callable[[Interface], bool]:
     """Return a test for a parser, format, backend or method."""
     return lambda each: name.lower() in {known.lower() for known in getattr(each, registry)}
+
+
+def with_key(owner: str, key: str) -> Callable[[Interface], bool]:
+    """Return a test for a key of a class of settings."""
+    return lambda each: key in each.objects.get(owner, ())
+
+
+def with_word(fault: Fault) -> Callable[[Interface], bool]:
+    """Return a test for the wrong word of a fault among the choices of its option, or of its key in a JSON option."""
+
+    def has(each: Interface) -> bool:
+        spelled = each.options.get(f"--{fault.option.replace('_', '-')}")
+        spec = each.objects.get(fault.registry, {}).get(fault.path[-1]) if fault.path else spelled
+        return spec is not None and fault.wrong in spec.choices
+
+    return has
 
 
 def with_variable(name: str) -> Callable[[Interface], bool]:

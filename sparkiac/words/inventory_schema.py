@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from sparkiac import __version__, catalog, engines
@@ -29,7 +29,7 @@ def text(made: Data) -> str:
 
 
 def schema() -> Data:
-    """Return the schema of every inventory: recipes of the catalog, and options of vLLM with their releases.
+    """Return the schema of every inventory: recipes of the catalog, options and keys of vLLM with their releases.
 
     Names and options are suggested; others are accepted, because an inventory has recipes of its own, other engines,
     and images with patches.
@@ -42,7 +42,10 @@ def schema() -> Data:
     _suggest(fields["fragments"]["items"], catalog.fragment_names())
     _suggest(classes["Host"]["properties"]["platform"], catalog.platform_names())
     classes[_OPTIONS] = {"description": "Options of vLLM, with the releases that accept them.", "type": "object"}
-    classes[_OPTIONS]["properties"] = _options()
+    classes[_OPTIONS]["properties"] = _by_release(_accepted)
+    own = classes["Speculative"]["properties"]
+    _suggest(own["method"], _interface(interfaces.versions()[-1]).speculative_methods)
+    classes["Speculative"]["properties"] = _by_release(_of_speculation) | own
     for each in _SETTERS:
         _mapping(classes[each]["properties"]["set"])["$ref"] = f"#/$defs/{_OPTIONS}"
     return made
@@ -61,13 +64,13 @@ def schema_of(plan: Plan) -> Data:
     return made
 
 
-def _options() -> dict[str, Data]:
-    """Return the options of all known releases by their name under `set`."""
+def _by_release(names: Callable[[Interface], Iterator[tuple[str, Iterable[str]]]]) -> dict[str, Data]:
+    """Return the names that the known releases accept, with the releases and the values."""
     known = interfaces.versions()
     accepted: dict[str, list[str]] = {}
     choices: dict[str, Iterable[str]] = {}
     for version in known:
-        for name, allowed in _accepted(_interface(version)):
+        for name, allowed in names(_interface(version)):
             accepted.setdefault(name, []).append(version)
             choices[name] = allowed
     return {name: _option(ranges(found, known), choices[name]) for name, found in sorted(accepted.items())}
@@ -94,6 +97,12 @@ def _accepted(interface: Interface) -> Iterator[tuple[str, Iterable[str]]]:
                 yield spelling.removeprefix("--").replace("-", "_"), choices
 
 
+def _of_speculation(interface: Interface) -> Iterator[tuple[str, Iterable[str]]]:
+    """Return each key of speculation, with its values if the release lists them."""
+    owner = interface.options["--speculative-config"].object or ""
+    return ((name, key.choices) for name, key in interface.objects[owner].items())
+
+
 def _of_release(container: Container) -> Data | None:
     """Return what a deployment adds to the schema; None if the options of its image are unknown."""
     release = interfaces.named(container.image.vllm or "") or ""
@@ -101,8 +110,8 @@ def _of_release(container: Container) -> Data | None:
     if interface is None:
         return None
     accepted = {name: _option(interface.version, choices) for name, choices in _accepted(interface)}
-    patched = {name: _option("with a patch", ()) for name in container.server.extra.options}
-    return {"properties": {"set": {"properties": accepted | patched, "additionalProperties": False}}}
+    patched = {name.partition(".")[0]: _option("with a patch", ()) for name in container.server.extra.options}
+    return {"properties": {"set": {"properties": patched | accepted, "additionalProperties": False}}}
 
 
 def _suggest(field: Data, names: Iterable[str]) -> None:

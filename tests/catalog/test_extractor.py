@@ -58,8 +58,9 @@ class NonNvmlCudaPlatform:
     "utils/__init__.py": "",
     "utils/argparse_utils.py": "import argparse\nclass FlexibleArgumentParser(argparse.ArgumentParser): ...\n",
     "config/__init__.py": """
-import dataclasses, enum, transformers
-from typing import Literal
+import dataclasses, enum, pydantic, transformers
+from typing import Annotated, Any, Literal
+from pydantic_core import core_schema
 from vllm.config.cache import CacheDType
 class Mode(enum.Enum):
     EAGER = 0
@@ -67,22 +68,29 @@ class Mode(enum.Enum):
 class DeviceConfig:
     def __post_init__(self):
         raise RuntimeError("no GPU")
+@pydantic.dataclasses.dataclass
+class Cache:
+    size: int | None = pydantic.Field(default=None, ge=1)
 @dataclasses.dataclass
+class Inner:
+    size: int = 1
+Own = Annotated[Inner, pydantic.GetPydanticSchema(lambda _, __: core_schema.any_schema())]
+@pydantic.dataclasses.dataclass
 class PassConfig:
     fuse: bool = True
+    share: float = pydantic.Field(default=0.5, gt=0, le=1)
+    mode: Mode = Mode.EAGER
+    word: Literal["a_b"] = "a_b"
+    own: Own = None
+    inner: Inner = None
+    @pydantic.field_validator("mode", "word", "inner", mode="before")
+    def read(cls, value): return value
 @dataclasses.dataclass
 class SpeculativeConfig:
     method: Literal["mtp", "eagle"] | None = None
     mode: Mode = Mode.EAGER
     passes: PassConfig | None = None
     made: int = dataclasses.field(default=0, init=False)
-""",
-    "config/limits.py": """
-class Limits:
-    share: float = Field(default=0.9, gt=0, le=1)
-    size: Annotated[int, Field(ge=-1)] = 1
-    free: SkipValidation[int] = Field(default=None, gt=0)
-    name: str = Field(default="x", min_length=1)
 """,
     "config/cache.py": 'from typing import Literal\nCacheDType = Literal["auto", "fp8"]\n',
     "config/speculative.py": """
@@ -188,7 +196,7 @@ def test_the_options_are_those_of_the_parser(tree: Path) -> None:
         "--name": value | {"arity": "+", "default": '["b", "a"]'},
         "--pass-config": {"kind": "value", "object": "PassConfig", "type": "json"},
         "--quiet": {"default": "false", "kind": "switch"},
-        "--size": cache | {"aliases": ["-s"], "deprecated": True, "optional": True, "type": "int"},
+        "--size": cache | {"aliases": ["-s"], "bounds": {"ge": 1}, "deprecated": True, "optional": True, "type": "int"},
         "--speculative-config": {"kind": "value", "object": "SpeculativeConfig", "optional": True, "type": "json"},
         "--where": value | {"default": '"cuda"'},
     }
@@ -196,9 +204,15 @@ def test_the_options_are_those_of_the_parser(tree: Path) -> None:
 
 def test_the_keys_of_json_values_are_those_of_their_classes(tree: Path) -> None:
     assert json.loads(extract(tree, "--version", "1.2.3"))["keys"] == {
+        "Inner.size": {"type": "int"},
         "PassConfig.fuse": {"type": "bool"},
+        "PassConfig.inner": {"type": "Inner | str"},
+        "PassConfig.mode": {"choices": ["COMPILED", "EAGER"], "type": "Mode"},
+        "PassConfig.own": {"type": "str | None"},
+        "PassConfig.share": {"bounds": {"gt": 0, "le": 1}, "type": "float"},
+        "PassConfig.word": {"choices": ["a_b"], "type": "lowered"},
         "SpeculativeConfig.method": {"choices": ["eagle", "mtp"], "type": "Literal | None"},
-        "SpeculativeConfig.mode": {"choices": ["COMPILED", "EAGER"], "type": "Mode"},
+        "SpeculativeConfig.mode": {"choices": ["0", "1"], "type": "Mode"},
         "SpeculativeConfig.passes": {"type": "PassConfig | None"},
     }
 
@@ -221,7 +235,6 @@ def test_the_registries_are_read_without_running_them(tree: Path) -> None:
         "previous_architectures": {"OldForCausalLM": "0.9.2"},
         "quantization": ["awq", "fp8"],
         "quantization_deprecated": ["awq"],
-        "ranges": {"Limits.share": {"gt": 0, "le": 1}, "Limits.size": {"ge": -1}},
         "reasoning_parsers": ["qwen3"],
         "speculative_methods": ["deepseek_mtp", "mtp", "ngram"],
         "tool_call_parsers": ["coder", "hermes", "xml"],

@@ -92,7 +92,7 @@ def test_a_file_has_one_entry_on_a_line(version: str) -> None:
 def test_no_part_of_a_file_is_empty_that_vllm_always_had(version: str) -> None:
     found = known(version)
     late = {"moe_backends": "0.17.1", "linear_backends": "0.22.1"}
-    late |= {"mtp_methods": "0.11.1", "mamba_attention_backends": "0.12.0", "ranges": "0.11.1"}
+    late |= {"mtp_methods": "0.11.1", "mamba_attention_backends": "0.12.0"}
     for name in set(found._fields) - {"version", "plugin_architectures", "quantization_deprecated", *late}:
         assert getattr(found, name), name
     for name, first in late.items():

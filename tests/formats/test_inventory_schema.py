@@ -57,6 +57,16 @@ def test_options_of_vllm_are_described_with_their_releases() -> None:
     assert faults(GENERAL, "max_model_len", "own_option") == []
 
 
+def test_keys_of_speculation_are_described_with_their_releases() -> None:
+    keys = GENERAL["$defs"]["Speculative"]["properties"]
+    assert keys["dspark_draft_topk"]["description"] == "vLLM 0.28.0 to 0.33.0"
+    assert "block" in keys["rejection_sample_method"]["anyOf"][0]["enum"]
+    assert "dspark" in keys["method"]["anyOf"][0]["enum"]
+    assert keys["model"]["description"].startswith("Drafter;")
+    said = '"model": "example/model", "speculative": {"method": "mtp", "own_key": [[1]]}'
+    assert faults(GENERAL, '"model": "example/model"', said) == []
+
+
 def test_with_an_inventory_its_hosts_are_suggested_and_unknown_options_marked(own: dict[str, Any]) -> None:
     for key in ("hosts", "on"):
         field = own["$defs"]["Deployment"]["properties"][key]

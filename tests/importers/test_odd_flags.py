@@ -95,17 +95,26 @@ def test_speculation_is_typed(words: str) -> None:
     assert data["speculative"] == {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 5}
 
 
-def test_an_unsupported_speculation_key_is_lost_and_the_rest_is_kept() -> None:
+def test_speculation_keeps_every_key() -> None:
     found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"qwen3_next_mtp","x":1}}'""")
-    assert found.entry.data["speculative"] == {"method": "mtp"}
-    assert found.whys("lost") == {"--speculative-config x": "`speculative:` has no setting x for this method"}
+    assert found.entry.data["speculative"] == {"method": "mtp", "x": 1}
+    assert found.whys("lost") == {}
     assert found.whys("corrected")["qwen3_next_mtp"] == "vLLM's other name for mtp"
 
 
-def test_an_unknown_method_of_speculation_is_lost() -> None:
-    found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"medusa"}}'""")
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ('{"num_speculative_tokens":2}', ": missing or invalid method"),
+        ('{"method":"mtp","num_speculative_tokens":"many"}', ": missing or invalid num_speculative_tokens"),
+        ('{"method":"mtp","Key one":2}', ": missing or invalid Key one"),
+        ("mtp", ""),
+    ],
+)
+def test_speculation_that_an_inventory_cannot_express_is_lost(value: str, why: str) -> None:
+    found = imported(f"{SERVE} vllm serve a/b --speculative-config '{value}'")
     assert "speculative" not in found.entry.data
-    assert list(found.whys("lost")) == ["--speculative-config"]
+    assert found.whys("lost") == {"--speculative-config": f"`speculative:` cannot express it{why}"}
 
 
 def test_two_served_names_are_two() -> None:

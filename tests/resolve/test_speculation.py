@@ -81,7 +81,14 @@ def test_a_drafter_and_a_number_of_ones_own_stay() -> None:
 
 def test_a_target_without_a_known_drafter() -> None:
     text = guessing("{method: dflash}").replace(TARGET, "example/unknown")
-    assert faults(text) == ["REF003 10:18 the catalog has no DFlash drafter for example/unknown"]
+    assert faults(text) == ["REF003 10:18 the catalog has no drafter of the method dflash for example/unknown"]
+
+
+@pytest.mark.parametrize("method", ["draft_model", "eagle", "eagle3"])
+def test_a_method_that_needs_a_drafter(method: str) -> None:
+    assert faults(guessing(f"{{method: {method}}}")) == [
+        f"REF003 10:18 the catalog has no drafter of the method {method} for {TARGET}"
+    ]
 
 
 def test_a_method_without_a_drafter_requires_none() -> None:
@@ -110,6 +117,10 @@ def test_a_method_without_a_drafter_requires_none() -> None:
         (
             "{method: dspark, draft_sample_method: probabilistic, quantization: fp8, num_speculative_tokens: 5}",
             '{"draft_sample_method":"probabilistic","method":"dspark","num_speculative_tokens":5,"quantization":"fp8"}',
+        ),
+        (
+            "{method: mtp, num_speculative_tokens_per_batch_size: [[1, 4, 3]], draft_load_config: {a: null}}",
+            '{"draft_load_config":{"a":null},"method":"mtp","num_speculative_tokens_per_batch_size":[[1,4,3]]}',
         ),
         ("{method: draft_model, model: example/small}", '{"method":"draft_model","model":"example/small"}'),
     ],

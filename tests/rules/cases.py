@@ -334,6 +334,10 @@ CASES: Final[dict[str, list[Case]]] = {
             ),
         ),
         Case(
+            _on("base/sglang", "speculative: {method: ngram, prompt_lookup_max: 4}"),
+            ("ENG006 12:34 chat runs on SGLang, which does not support the key prompt_lookup_max of `speculative`",),
+        ),
+        Case(
             _on("base/tensorrt-llm", "speculative: {method: ngram}"),
             ("ENG006 12:18 chat runs on TensorRT-LLM, which does not support the method ngram",),
         ),

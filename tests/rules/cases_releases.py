@@ -31,6 +31,7 @@ _OTHERS: Final = [
     ),
 ]
 """What has no vLLM in it."""
+_KEY: Final = "extra_flags: {why: a patch, options: [compilation_config.wide]}"
 _EXTRA: Final = "extra_flags: {why: a patch, options: [swap_space], variables: [VLLM_PATCHED]}"
 
 _MODELS: Final = ("example/model", "nvidia/Gemma-4-31B-IT-NVFP4", "unsloth/Qwen3.6-27B-NVFP4")
@@ -129,14 +130,15 @@ RELEASES: Final[dict[str, list[Case]]] = {
             _on(_OLD, "set: {attention_config: {backends: X}}"),
             _said(
                 "FLG104 11:30 attention_config.backends of chat is not a key of vLLM 0.15.1",
-                " (nvcr.io/nvidia/vllm:26.02-py3), which ignores it",
+                " (nvcr.io/nvidia/vllm:26.02-py3), which ignores it: no known release has it",
             ),
         ),
+        Case(_on(_EXACT, "set: {compilation_config: {wide: 1}}", _KEY)),
         Case(
             _on(_NEAREST, "speculative: {method: mtp, attention_backend: TRITON_ATTN}"),
             _said(
                 "FLG104 11:32 speculative.attention_backend of chat is not a key of vLLM 0.19.0",
-                " (nvcr.io/nvidia/vllm:26.04-py3)",
+                " (nvcr.io/nvidia/vllm:26.04-py3): 0.21.0 to 0.33.0 have it",
             ),
         ),
     ],

@@ -251,3 +251,98 @@ def test_the_caret_is_under_the_name_in_the_defaults() -> None:
 def test_a_checkpoint_of_modelopt_may_replace_the_quantization_that_is_said(model: str, severity: Severity) -> None:
     (finding,) = found(EXACT, "set: {quantization: nvfp4}", model=model)
     assert finding.severity is severity
+
+
+NEWEST: Final = "vllm/vllm-openai:v0.32.0"
+LAUNCHES: Final = (
+    # Keys of this autumn's launches of DeepSeek-V4.1, GLM-5.2 and Kimi, and where a value of them goes wrong.
+    ("rejection_sample_method: block", "rejection_sample_method: blocks", "FLG102"),
+    ("enable_adaptive_verification: true", "enable_adaptive_verification: maybe", "FLG102"),
+    ("dspark_draft_topk: 4", "dspark_draft_topk: 0", "FLG102"),
+    ("attention_backend: B12X", "attention_backend: B13X", "FLG105"),
+    ("draft_sample_method: probabilistic", "draft_sample_method: random", "FLG102"),
+    ("draft_tensor_parallel_size: 2", "draft_tensor_parallel_size: 0", "FLG102"),
+    ("kv_cache_dtype: auto", "kv_cache_dtype: fp9", "FLG105"),
+    ("moe_backend: triton", "moe_backend: tritonn", "FLG105"),
+    ("quantization: compressed-tensors", "quantization: [fp8]", "FLG102"),
+    ("synthetic_acceptance_length: 2.78", "synthetic_acceptance_length: long", "FLG102"),
+    ("synthetic_acceptance_rates: [0.9, 0.8]", "synthetic_acceptance_rates: [0.9, high]", "FLG102"),
+    (
+        "num_speculative_tokens_per_batch_size: [[1, 4, 7], [5, 64, 3]]",
+        "num_speculative_tokens_per_batch_size: [[1, 4], [5, 64, 3]]",
+        "FLG102",
+    ),
+    ("index_share_for_mtp_iteration: null", "index_share_for_mtp_iteration: [true]", "FLG102"),
+    ("draft_load_config: {load_format: auto, device: null}", "draft_load_config: {load_format: ato}", "FLG105"),
+    ("draft_load_config: {use_tqdm_on_load: false}", "draft_load_config: {use_tqdm: false}", "FLG104"),
+    ("max_model_len: 65536", "max_model_len: 0", "FLG102"),
+    ("suffix_decoding_max_spec_factor: 1.5", "suffix_decoding_max_spec_factor: {}", "FLG102"),
+    ("disable_padded_drafter_batch: true", "draft_attention_backend: TRITON_MLA", "FLG104"),
+)
+
+
+def speculating(setting: str) -> tuple[str, str]:
+    """Return the lines of a deployment with one more key of speculation, on a line of its own."""
+    return "speculative:", f"  method: dspark\n      num_speculative_tokens: 5\n      {setting}"
+
+
+@pytest.mark.parametrize(("right", "wrong", "code"), LAUNCHES)
+def test_the_keys_of_speculation_are_those_of_the_release(right: str, wrong: str, code: str) -> None:
+    assert found(NEWEST, *speculating(right)) == ()
+    (finding,) = found(NEWEST, *speculating(wrong))
+    assert (finding.code, finding.severity) == (code, Severity.ERROR)
+    assert finding.loc is not None
+    assert finding.loc.text.strip() == wrong
+
+
+@pytest.mark.parametrize(
+    ("lines", "message", "hint"),
+    [
+        (
+            ("set: {compilation_config: {cudagraph_mode: FULL_DECODE}}",),
+            (
+                "in vLLM 0.32.0, compilation_config.cudagraph_mode of chat is one of FULL, FULL_AND_PIECEWISE, "
+                "FULL_DECODE_ONLY, NONE, PIECEWISE, not 'FULL_DECODE'"
+            ),
+            "did you mean 'FULL_DECODE_ONLY'?",
+        ),
+        (
+            ("set: {attention_config: {tokenspeed_mla_min_split_kv: 257}}",),
+            "in vLLM 0.32.0, attention_config.tokenspeed_mla_min_split_kv of chat is at most 256, not 257",
+            "correct the value",
+        ),
+        (
+            ("set: {kv_transfer_config: {kv_connector: LMCacheConnectorV1, kv_rol: kv_both}}",),
+            "kv_transfer_config.kv_rol of chat is not a key of vLLM 0.32.0: no known release has it",
+            "did you mean 'kv_role'?; name a key of a patch under `extra_flags:`",
+        ),
+        (
+            speculating("xpress_topc: 4"),
+            "speculative.xpress_topc of chat is not a key of vLLM 0.32.0: 0.33.0 has it",
+            "remove it, or use an image with such a release",
+        ),
+        (
+            speculating("rejection_sample_method: fly"),
+            (
+                "in vLLM 0.32.0, speculative.rejection_sample_method of chat is one of block, standard, synthetic, "
+                "not 'fly': 0.33.0 has it"
+            ),
+            "known: block, standard, synthetic",
+        ),
+        (("set: {max_model_len: -5}",), "in vLLM 0.32.0, max_model_len of chat is at least -1, not -5", "correct the"),
+    ],
+)
+def test_a_fault_in_a_json_option_names_what_the_release_takes(lines: tuple[str, ...], message: str, hint: str) -> None:
+    (finding,) = found(NEWEST, *lines)
+    assert (finding.severity, finding.message) == (Severity.ERROR, message)
+    assert finding.hint.startswith(hint)
+
+
+def test_a_key_of_a_patch_is_not_checked() -> None:
+    lines = (*speculating("draft_attention_backend: TRITON_MLA"), "set: {compilation_config: {mode: 9, wide: 1}}")
+    names = "speculative.draft_attention_backend, compilation_config.wide"
+    assert [each.code for each in found(NEWEST, *lines)] == ["FLG104", "FLG104"]
+    assert found(NEWEST, *lines, f"extra_flags: {{why: a patch, options: [{names}]}}") == ()
+    (finding,) = found(NEWEST, *lines, "extra_flags: {why: a patch, options: [compilation_config]}")
+    assert finding.message.startswith("speculative.draft_attention_backend of chat")
+    assert found(NEWEST, *lines, "extra_flags: {why: a patch, options: [speculative, compilation_config]}") == ()

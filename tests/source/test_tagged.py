@@ -1,4 +1,4 @@
-"""Unions that one key tells apart: a service's kind, a method of speculative decoding."""
+"""Unions that one key tells apart: a service's kind. And the keys of speculative decoding."""
 
 from __future__ import annotations
 
@@ -74,17 +74,9 @@ def test_a_service(entry: str, column: int, message: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "message", "hint"),
     [
-        ("{method: mpt}", "defaults.speculative.method: must be 'ngram', 'suffix',", "did you mean 'mtp'?"),
-        (
-            "{model: a/b}",
-            "defaults.speculative needs the key 'method'",
-            "one of: deepseek_mtp, dflash, draft_model, dspark, eagle, eagle3",
-        ),
-        (
-            "{method: ngram, model: a/b}",
-            "unknown key 'model' in defaults.speculative",
-            "known: method, num_speculative_to",
-        ),
+        ("{model: a/b}", "defaults.speculative needs the key 'method'", "Method, by vLLM's name: mtp, dflash,"),
+        ("{method: [mtp]}", "defaults.speculative.method: must be a text, not a list", ""),
+        ("{method: mtp, Top: 1}", "defaults.speculative.Top: 'Top' is not an option name in snake_case", "write top"),
     ],
 )
 def test_a_method(entry: str, message: str, hint: str) -> None:

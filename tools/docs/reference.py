@@ -18,6 +18,8 @@ from sparkiac.commands.inputs import Exit
 from sparkiac.model.forms import FORMS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import classes, descriptions, json_schema
+from sparkiac.model.settings import Speculative
+from sparkiac.words import inventory_schema
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # for what the tests record
 from tests import destinations
@@ -97,8 +99,8 @@ ITEMS: Final = {
 
 FORMER: Final = "as its new name"
 """Example and destination of a former name, which follows its new name."""
-CHOOSE: Final = ("kind", "method")
-"""Keys whose value chooses which other keys there are."""
+CHOOSE: Final = "kind"
+"""Key whose value chooses which other keys there are."""
 
 
 def text() -> str:
@@ -163,6 +165,17 @@ def keys() -> Iterator[str]:
             (*key(each, data, owner, found), *shown(model, each, data)) for each, data in owner["properties"].items()
         )
         yield from table(("key", "type", "default", "meaning", "example", "ends up in", "an apply"), rows)
+        if model is Speculative:
+            yield "The other keys are those of vLLM's releases:\n"
+            yield from table(("key", "releases", "words"), of_releases(name, owner["properties"]))
+
+
+def of_releases(name: str, own: Data) -> Iterator[tuple[str, str, str]]:
+    """Write the keys of a class that only releases of vLLM have."""
+    for each, data in inventory_schema.schema()["$defs"][name]["properties"].items():
+        if each not in own:
+            words = data["anyOf"][0]["enum"] if "anyOf" in data else ()
+            yield f"`{each}`", data["description"], ", ".join(f"`{word}`" for word in words)
 
 
 def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str, str]:
@@ -174,7 +187,7 @@ def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str, str]
         return FORMER, FORMER, FORMER
     line, ends = example(model, name), destinations.of(model.__name__, name)
     if not ends:
-        return _code(line), "decides which keys there are" if name in CHOOSE else NO_EXAMPLE, NO_EXAMPLE
+        return _code(line), "decides which keys there are" if name == CHOOSE else NO_EXAMPLE, NO_EXAMPLE
     reached = ", ".join(each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in ends)
     return _code(line), reached, ", ".join(destinations.effects_of(model.__name__, name)) or destinations.NOTHING
 
@@ -194,8 +207,8 @@ def _walk(owner: Data, at: str, classes: Data, found: dict[str, list[str]]) -> N
     for name, data in owner["properties"].items():
         for reference, place in references(data, f"{at}{name}"):
             keys_below = classes[reference]["properties"]
-            chosen = (f" ({each}: {' or '.join(values(keys_below[each]))})" for each in CHOOSE if each in keys_below)
-            found.setdefault(reference, []).append(f"{place}{''.join(chosen)}")
+            chosen = f" ({CHOOSE}: {' or '.join(values(keys_below[CHOOSE]))})" if CHOOSE in keys_below else ""
+            found.setdefault(reference, []).append(f"{place}{chosen}")
             _walk(classes[reference], f"{place}.", classes, found)
 
 

@@ -41,6 +41,7 @@ def collect(source: Path, version: str) -> tuple[dict[str, Record], dict[str, Re
             classes |= {becomes.__name__: becomes} if becomes else {}
             name, record = option(action, parser)
             options[name] = record | ({"object": becomes.__name__} if becomes else {})
+            options[name] |= bounds(getattr(config, record.get("group", ""), None), action.dest)
     return options, keys(classes)
 
 
@@ -182,19 +183,46 @@ def keys(roots: dict[str, type]) -> dict[str, Record]:
         each = waiting.pop()
         for field in dataclasses.fields(each):
             if field.init:
-                literals = sorted({str(plain(value)) for value in literal_values(field.type) if value is not None})
-                record = {"type": spelled(field.type)} | ({"choices": literals} if literals else {})
-                found[f"{each.__name__}.{field.name}"] = record
+                found[f"{each.__name__}.{field.name}"] = key(each, field)
                 inside = set() if "SkipValidation" in str(field.type) else set(dataclasses_in(field.type))
                 waiting += inside - seen
                 seen |= inside
     return found
 
 
+def key(owner: type, field: dataclasses.Field[typing.Any]) -> Record:
+    """Return the record of a key.
+
+    Where the class reads it first, it takes the names of an enumeration, words in any case, and text for an object.
+    """
+    validators = getattr(getattr(owner, "__pydantic_decorators__", None), "field_validators", {})
+    own = any(field.name in each.info.fields and each.info.mode == "before" for each in validators.values())
+    kind = spelled(field.type)
+    if own:
+        kind = kind.replace("Literal", "lowered") + (" | str" if dataclasses_in(field.type) else "")
+    words = sorted({str(plain(value)) for value in literal_values(field.type, named=own) if value is not None})
+    return {"type": kind} | ({"choices": words} if words else {}) | bounds(owner, field.name)
+
+
+def bounds(owner: type | None, name: str) -> Record:
+    """Return the bounds that a class of settings declares for a number, each by the name of its comparison."""
+    field = getattr(owner, "__pydantic_fields__", {}).get(name)
+    given = field.metadata if field is not None else ()
+    found = {word: getattr(each, word) for each in given for word in ("ge", "gt", "le", "lt") if hasattr(each, word)}
+    return {"bounds": found} if found else {}
+
+
 def dataclasses_in(kind: typing.Any) -> list[type]:
-    """Return the settings classes in a type."""
+    """Return the settings classes in a type; none in a type that says itself how it is read."""
+    if own_reading(kind):
+        return []
     own = [kind] if isinstance(kind, type) and dataclasses.is_dataclass(kind) else []
     return own + [each for word in typing.get_args(kind) for each in dataclasses_in(word)]
+
+
+def own_reading(kind: typing.Any) -> bool:
+    """Return whether a type says itself how it is read: from a name, or nothing."""
+    return any(type(word).__name__ == "GetPydanticSchema" for word in typing.get_args(kind))
 
 
 def spelled(kind: typing.Any) -> str:
@@ -207,17 +235,17 @@ def spelled(kind: typing.Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " | ".join(sorted({spelled(word) for word in words}, key=lambda text: (text == "None", text)))
     if origin is typing.Annotated:
-        return spelled(words[0])
+        return "str | None" if own_reading(kind) else spelled(words[0])
     if origin is not None:
         return f"{getattr(origin, '__name__', origin)}[{', '.join(spelled(word) for word in words)}]"
     return getattr(kind, "__name__", str(kind))
 
 
-def literal_values(kind: typing.Any) -> list[object]:
-    """Return the values of all Literal types and enumerations in a type."""
+def literal_values(kind: typing.Any, *, named: bool) -> list[object]:
+    """Return the values of all Literal types and enumerations in a type, or else the names of the latter."""
     if typing.get_origin(kind) is typing.Literal:
         return list(typing.get_args(kind))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return [member.name for member in kind]
+        return [member.name if named else plain(member) for member in kind]
     inside = [word for word in typing.get_args(kind) if not isinstance(word, str | int)]
-    return [value for word in inside for value in literal_values(word)]
+    return [value for word in inside for value in literal_values(word, named=named)]

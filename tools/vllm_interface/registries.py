@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 CONFIG = ("cache", "kernel", "load", "parallel", "speculative", "model", "attention", "scheduler", "__init__")
@@ -51,7 +50,7 @@ def collect(source: Path) -> dict[str, Any]:
     found |= {name: sorted(listed(source, variable, paths)) for name, (variable, paths) in lists.items()}
     found["attention_backends"] = sorted(members(source, {"AttentionBackendEnum", "_Backend"}))
     found["mamba_attention_backends"] = sorted(members(source, {"MambaAttentionBackendEnum"}))
-    found |= {"metrics": sorted(metrics(source)), "ranges": dict(ranges(source))}
+    found["metrics"] = sorted(metrics(source))
     return found | architectures(source)
 
 
@@ -108,22 +107,6 @@ def members(source: Path, classes: set[str]) -> set[str]:
                 names = {target.id for target in fields if isinstance(target, ast.Name)}
                 return {name for name in names if not name.startswith("_")}
     return set()
-
-
-def ranges(source: Path) -> Iterator[tuple[str, dict[str, float]]]:
-    """Return the limits of numbers in vLLM's classes of settings, as `Class.field`; what skips validation has none."""
-    for path in sorted((source / "vllm/config").glob("*.py")):
-        for owner in (node for node in tree(path).body if isinstance(node, ast.ClassDef)):
-            for field in (node for node in owner.body if isinstance(node, ast.AnnAssign)):
-                found = limits(field)
-                if found and "SkipValidation" not in ast.unparse(field.annotation):
-                    yield f"{owner.name}.{ast.unparse(field.target)}", found
-
-
-def limits(field: ast.AnnAssign) -> dict[str, float]:
-    """Return the limits that a field declares, in its value or in its annotation."""
-    calls = (node for node in ast.walk(field) if isinstance(node, ast.Call) and ast.unparse(node.func) == "Field")
-    return {word.arg: ast.literal_eval(word.value) for call in calls for word in call.keywords if word.arg in LIMITS}
 
 
 def variables(source: Path) -> dict[str, dict[str, Any]]:

@@ -185,9 +185,6 @@ ENGINE: Final = Engine(
     structured=True,
     metrics="/metrics",
     quantities=QUANTITIES,
-    speculative=frozenset(
-        {"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "dspark", "eagle", "eagle3", "draft_model"}
-    ),
     labels=("com.nvidia.vllm.version", "VLLM_VERSION"),
     style="vllm-serve",
     image_names=("vllm",),

@@ -63,7 +63,7 @@ def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozen
         yield Fault("name", option.name, unknown.problem, (), word, unknown.known, unknown.registry)
     elif wrong is not None:
         yield Fault("value", option.name, wrong[0], (), word, wrong[1])
-    elif (limit := values.outside(option, word, interface.ranges)) is not None:
+    elif limit := values.limit(option, word):
         yield Fault("range", option.name, limit, (), word)
     elif option.object is not None and not (option.optional and word in {"None", ""}):
         yield from objects.faults(option.name, values.loaded(word), option.object, interface)

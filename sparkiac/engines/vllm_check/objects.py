@@ -1,46 +1,30 @@
 """Check JSON values: their keys, and the type of each value.
 
-vLLM reads them with pydantic, which takes "3" for 3 and 1 for true. Where a class has a reading of its own, as
-enumerations have, anything is let through.
+vLLM reads them with pydantic, which takes "3" for 3 and 1 for true, and its classes take the names of enumerations in
+any case. Where a class has another reading of its own, anything is let through.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from sparkiac.catalog.interfaces import Interface, KeySpec, release
 from sparkiac.engines.vllm_check import names
+from sparkiac.engines.vllm_check.values import lowered, outside
 from sparkiac.engines.vllm_check.words import Fault, FaultKind
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
-_ITEMS: Final = {
-    "list[int]": ("a whole number", "a list of whole numbers"),
-    "list[float]": ("a number", "a list of numbers"),
-    "list[str]": ("a text", "a list of texts"),
-}
-"""Type of a list → type of its items, and its name in messages."""
-_NUMBERS: Final = frozenset({"list[int]", "list[float]"})
-"""List types that must be written as lists: no class splits a string into them."""
-_PLAIN: Final = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "str": "a text",
-    "Literal | str": "a text",
-    "Path": "a text",
-    "AttentionBackendEnum": "a text",
-    "MLAPrefillBackendEnum": "a text",
-}
-"""Type → description of the values that it accepts."""
+_TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
+_OR: Final = re.compile(r" \| (?![^\[]*\])")
+"""Separates the alternatives of a type; inside brackets it belongs to the items."""
 _NULL_IS_UNSET: Final = frozenset({"CompilationConfig", "PassConfig", "KernelConfig"})
 """Classes in which some keys accept null although their types do not: `_skip_none_validation` in vllm/config."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
 _ALL_CLOSED: Final = release("0.16.0")
 """First release in which every class refuses unknown keys; earlier releases ignore them silently."""
-_TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 
 
 def faults(option: str, value: object, name: str, interface: Interface) -> Iterator[Fault]:
@@ -57,20 +41,26 @@ def _keys(
 ) -> Iterator[Fault]:
     keys = interface.objects[name]
     for key, inner in value.items():
-        here = (*path, key)
-        if key not in keys:
-            kind: FaultKind = "key" if name in _CLOSED or _closed(interface) else "ignored"
-            yield Fault(kind, option, f"has no key {key}", here, key, tuple(keys))
-            continue
-        named = names.of_key(name, key, inner, interface)
-        if named is not None:
-            yield Fault("name", option, named.problem, here, str(inner), named.known, named.registry)
-        elif keys[key].type.removesuffix(" | None") in interface.objects and isinstance(inner, dict):
-            yield from _keys(option, here, inner, keys[key].type.removesuffix(" | None"), interface)
+        if key in keys:
+            yield from _of_key(option, (*path, key), inner, name, interface)
         else:
-            problem = "" if inner is None and name in _NULL_IS_UNSET else _wanted(inner, keys[key], interface)
-            if problem:
-                yield Fault("value", option, problem, here, str(inner), keys[key].choices)
+            kind: FaultKind = "key" if name in _CLOSED or _closed(interface) else "ignored"
+            yield Fault(kind, option, f"has no key {key}", (*path, key), key, tuple(keys), name)
+
+
+def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interface: Interface) -> Iterator[Fault]:
+    key = interface.objects[name][path[-1]]
+    named = names.of_key(name, path[-1], value, interface)
+    nested = next((each for each in _OR.split(key.type) if each in interface.objects), None)
+    if named is not None:
+        yield Fault("name", option, named.problem, path, str(value), named.known, named.registry)
+    elif nested is not None and isinstance(value, dict):
+        yield from _keys(option, path, value, nested, interface)
+    elif value is not None or name not in _NULL_IS_UNSET:
+        if wanted := _wanted(value, key, interface):
+            yield Fault("value", option, wanted, path, str(value), key.choices, name)
+        elif limit := outside(value, key.bounds):
+            yield Fault("range", option, limit, path, str(value))
 
 
 def _closed(interface: Interface) -> bool:
@@ -80,45 +70,95 @@ def _closed(interface: Interface) -> bool:
 
 def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
     """Return what a key requires instead of this value; nothing if the value is valid."""
-    base = key.type.removesuffix(" | None")
-    shown = "null" if value is None else repr(value)
-    if value is None and key.type != base:
+    if _accepts(value, key.type, key.choices, interface):
         return ""
-    if base == "Literal":
-        listed = ", ".join(key.choices)
-        return "" if _among(value, key.choices) else f"is one of {listed}, not {shown}"
-    wanted = _PLAIN.get(base)
-    if base in interface.objects or base == "dict" or (base.startswith("dict[") and "|" not in base):
-        wanted = "a mapping of keys"
-    elif base.startswith("list[") and base.endswith("]"):
-        wanted = "a list"
-    inner = _ITEMS.get(base)
-    if base in _NUMBERS and isinstance(value, str):
-        return f"takes {_ITEMS[base][1]}, not {shown}"
-    if inner is not None and isinstance(value, list | tuple) and not all(_is(item, inner[0]) for item in value):
-        return f"takes {inner[1]}, not {shown}"
-    return "" if wanted is None or _is(value, wanted) else f"takes {wanted}, not {shown}"
+    return f"{_described(key)}, not {'null' if value is None else repr(value)}"
 
 
-def _among(value: object, choices: tuple[str, ...]) -> bool:
-    return str(value) in choices or str(value).lower().replace("-", "_") in choices
+def _accepts(value: object, kind: str, choices: tuple[str, ...], interface: Interface) -> bool:
+    """Return whether one of the alternatives of a type accepts a value; an unknown type accepts any."""
+    return any(_is(value, each, choices, interface) for each in _OR.split(kind))
 
 
-def _is(value: object, wanted: str) -> bool:
-    match wanted:
-        case "a mapping of keys":
-            return isinstance(value, dict)
-        case "a list":
-            return isinstance(value, list | tuple | str)  # some classes split a string
-        case "a text":
-            return isinstance(value, str)
-        case "true or false":
-            return str(value).lower().removesuffix(".0") in _TRUE_OR_FALSE
-        case "a whole number":
-            return isinstance(value, int) or (isinstance(value, float) and value.is_integer()) or _numeric(value)
-        case _:
-            return isinstance(value, int | float) or _numeric(value)
+def _is(value: object, kind: str, choices: tuple[str, ...], interface: Interface) -> bool:
+    head, inside = _split(kind)
+    if head in {"list", "tuple", "dict"}:
+        items = _items(value, head, inside)
+        return items is not None and all(_accepts(item, of_item, choices, interface) for item, of_item in items)
+    if head in _PLAIN:
+        return _PLAIN[head].holds(value)
+    if head in interface.objects:
+        return isinstance(value, dict)
+    if head in {"Literal", "lowered"}:
+        return (str(value) if head == "Literal" else lowered(str(value))) in choices
+    return not choices or isinstance(value, int) or str(value) in choices or str(value).upper() in choices
 
 
-def _numeric(value: object) -> bool:
+def _split(kind: str) -> tuple[str, str]:
+    head, _, inside = kind.removesuffix("]").partition("[")
+    return head, inside
+
+
+def _items(value: object, head: str, inside: str) -> Sequence[tuple[object, str]] | None:
+    """Return the items of a collection with the type that each must have; None if it is no such collection."""
+    if head == "dict":
+        of_value = inside.partition(", ")[2]
+        return [(item, of_value) for item in value.values()] if isinstance(value, dict) else None
+    if isinstance(value, str) and head == "list" and inside not in _NUMBERS:
+        return ()  # some classes split a string
+    if not isinstance(value, list):
+        return None
+    kinds = inside.split(", ") if head == "tuple" else [inside] * len(value)
+    return [*zip(value, kinds, strict=True)] if len(kinds) == len(value) else None
+
+
+def _described(key: KeySpec) -> str:
+    """Return which values a key accepts, apart from null, as the rest of a sentence."""
+    head, inside = _split(next(each for each in _OR.split(key.type) if each != "None"))
+    if head == "list":
+        return f"takes a list of {_PLAIN[inside].several}" if inside in _PLAIN else "takes a list"
+    if head in _PLAIN:
+        return f"takes {_PLAIN[head].one}"
+    return f"is one of {', '.join(key.choices)}" if key.choices and head != "dict" else "takes a mapping of keys"
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer()) or _is_numeric(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or _is_numeric(value)
+
+
+def _is_numeric(value: object) -> bool:
     return isinstance(value, str) and _NUMBER.fullmatch(value) is not None
+
+
+def _is_switch(value: object) -> bool:
+    return str(value).lower().removesuffix(".0") in _TRUE_OR_FALSE
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+class _Kind(NamedTuple):
+    """A type of single values: what it accepts, and how messages call one and several of them."""
+
+    holds: Callable[[object], bool]
+    one: str
+    several: str
+
+
+_TEXT: Final = _Kind(_is_text, "a text", "texts")
+_PLAIN: Final = {
+    "None": _Kind(lambda value: value is None, "null", "nulls"),
+    "int": _Kind(_is_whole, "a whole number", "whole numbers"),
+    "float": _Kind(_is_number, "a number", "numbers"),
+    "bool": _Kind(_is_switch, "true or false", "true or false"),
+    "str": _TEXT,
+    "Path": _TEXT,
+    "AttentionBackendEnum": _TEXT,  # its names are checked as such
+}
+_NUMBERS: Final = frozenset({"int", "float"})
+"""Types of items whose list must be written as a list: no class splits a string into them."""

@@ -14,6 +14,13 @@ _FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("k
     letter: 1024 ** (place + 1) for place, letter in enumerate("KMGT")
 }
 _STRINGS: Final = re.compile(r'("(?:[^"\\]|\\.)*")')
+_BOUNDS: Final = {
+    "ge": (operator.ge, "at least"),
+    "gt": (operator.gt, "above"),
+    "le": (operator.le, "at most"),
+    "lt": (operator.lt, "below"),
+}
+"""Bound → its comparison, and its name in messages."""
 _SIZE: Final = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 
 
@@ -56,20 +63,31 @@ def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
     return None if right else (f"takes {wanted}, not {word!r}", ())
 
 
-def outside(option: OptionSpec, word: str, ranges: Mapping[str, Mapping[str, float]]) -> str | None:
-    """Return which limit of vLLM's class of settings a valid word breaks; None if it breaks none."""
-    limits = ranges.get(f"{option.group}.{option.name[2:].replace('-', '_')}", {})
-    if option.type not in _NUMBERS or word in {"None", ""}:
-        return None
-    number = _READERS[option.type][0](word)
-    broken = (name for name, limit in limits.items() if not getattr(operator, name)(number, limit))
-    return next((f"is {_LIMITS[name]} {limits[name]}, not {word}" for name in broken), None)
+def limit(option: OptionSpec, word: str) -> str:
+    """Return which bound a valid word breaks, as the rest of a sentence; nothing if it breaks none."""
+    reads = _READERS[option.type][0] if option.type in _READERS else _anything
+    return outside(reads(word), option.bounds) if option.bounds and word not in {"None", ""} else ""
+
+
+def outside(value: object, bounds: Mapping[str, float]) -> str:
+    """Return which bound a number breaks, as the rest of a sentence; nothing if it breaks none."""
+    broken = [
+        f"{words} {bounds[name]}"
+        for name, (holds, words) in _BOUNDS.items()
+        if name in bounds and isinstance(value, int | float) and not holds(value, bounds[name])
+    ]
+    return f"is {broken[0]}, not {value}" if broken else ""
 
 
 def _chosen(option: OptionSpec, word: str) -> str:
     if option.type == "lowered":
-        return word.lower().replace("-", "_")
+        return lowered(word)
     return str(human(word)) if option.type == "int" and word.strip().isdigit() else word
+
+
+def lowered(word: str) -> str:
+    """Return a word as the type `lowered` reads it."""
+    return word.lower().replace("-", "_")
 
 
 def _anything(word: str) -> str:

@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
     kind: FaultKind
     """`option`: unknown option. `short`: unambiguous abbreviation, which vLLM accepts. `value`: wrong value, and
-    `range`: number that breaks a limit, with which the server does not start. `deprecated`: deprecated option, which
+    `range`: number that breaks a bound, with which the server does not start. `deprecated`: deprecated option, which
     vLLM accepts. `key`: unknown key of a JSON value, with which the server does not start. `ignored`: unknown key that
     vLLM ignores. `name`: unknown parser, backend, format or method."""
     option: str
@@ -41,7 +41,7 @@ class Fault(NamedTuple):
     known: tuple[str, ...] = ()
     """The words that are known in its place."""
     registry: str = ""
-    """For `name`: the field of an interface that lists the known names."""
+    """What has the known words: for `name` a field of an interface, for another fault in a JSON value its class."""
 
 
 class Given(NamedTuple):
