@@ -13,7 +13,7 @@ from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import link_address, links_of
-from sparkiac.resolve.required import is_address
+from sparkiac.resolve.required import is_address as is_address  # noqa: PLC0414  rendering imports it from the plan
 
 Environment = Mapping[str, str | int]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
+from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
 from sparkiac.render.kubernetes.objects import Node
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
-from sparkiac.resolve.required import is_address
 
 _ALWAYS: Final = (
     (

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from sparkiac.plan import Container, Health, HostPlan, confinement
+from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import EVERY, GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
@@ -14,7 +15,6 @@ from sparkiac.render.compose import RETRIES, START_INTERVAL_S
 from sparkiac.render.kubernetes import objects, volumes
 from sparkiac.render.kubernetes.objects import Node
 from sparkiac.report.artifact import Artifact
-from sparkiac.resolve.required import is_address
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 _CHECKSUM: Final = "sparkiac/files"
