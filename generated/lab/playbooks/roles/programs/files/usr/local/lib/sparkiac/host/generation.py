@@ -100,7 +100,7 @@ class Promise(NamedTuple):
     api_key: str | None
     """Secret with its own API key, not with one of its dependencies."""
     clients: tuple[str, ...]
-    """Kinds of clients that it must serve: `tools`."""
+    """Kinds of clients that it must serve: `tools`, `messages`, `responses`. All of them send tool definitions."""
     reasoning: bool
     """Whether a parser separates the reasoning from the content."""
     structured: bool

@@ -9,16 +9,11 @@ from typing import Any
 
 from ..contract import parsed
 
-NUMBER = "371"
-"""The known answer. A number with three digits is written in the same way in all languages."""
-QUESTION_TEXT = f"Repeat this number and say nothing else: {NUMBER}"
+NUMBER, OTHER_NUMBER = "371", "864"
+"""Known answers. A number with three digits is written in the same way in all languages."""
+QUESTION_TEXT = "Repeat this number and say nothing else: "
 TEXT_TO_CONTINUE = {"prompt": "One, two, three, four, five,", "max_tokens": 16, "temperature": 0}
 TEXTS_TO_EMBED = ["The ship leaves the harbour at noon.", "A prime number has two divisors."]
-TOOL = {
-    "name": "get_time",
-    "description": "Get the time in a city.",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}
 SCHEMA = {
     "type": "object",
     "properties": {"number": {"type": "integer"}},
@@ -35,6 +30,10 @@ MARKUP = re.compile(
 """How families write a tool call; a parser of another family leaves it in the content."""
 REASONING = re.compile(r"</?think(?:ing)?>|<\|channel\|?>|\[/?THINK\]|<\|begin_of_thought\|>|</?seed:think>")
 """How families mark reasoning; a parser of another family leaves it in the content."""
+CONTROL = re.compile(
+    r"</?think(?:ing)?>|<\|[a-z][a-z_]{1,30}\|>|<\uff5c[^\uff5c]{1,40}\uff5c>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]"
+)
+"""Tokens that structure a prompt. Clients show them in a content, and send them back in the next turn."""
 NO_TEMPLATE = re.compile("provide a chat template|chat_template is not set")
 """Messages of vLLM and Transformers for a base model, whose tokenizer has no chat template."""
 NO_CHAT = re.compile(r'does not support Chat Completions|^\{"detail": ?"Not Found"\}$')
@@ -51,12 +50,25 @@ def request(content: Any, max_tokens: int, **more: Any) -> dict[str, Any]:  # no
     return {"messages": [{"role": "user", "content": content}], "max_tokens": max_tokens, "temperature": 0, **more}
 
 
-QUESTION = request(QUESTION_TEXT, 128)
-QUESTION_WITH_TOOLS = request(
-    "What time is it in Paris? Use the tool get_time.",
-    256,
-    tools=[{"type": "function", "function": TOOL}],
-    tool_choice="auto",
+def tool_of(name: str, description: str, *texts: str) -> dict[str, Any]:
+    """Return a tool whose arguments are texts."""
+    schema = {"type": "object", "properties": {text: {"type": "string"} for text in texts}, "required": list(texts)}
+    return {"name": name, "description": description, "parameters": schema}
+
+
+def request_with(tool: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return a chat request with a tool."""
+    return request(text, 256, tools=[{"type": "function", "function": tool}], tool_choice="auto")
+
+
+TOOL = tool_of("get_time", "Get the time in a city.", "city")
+NOTE = tool_of("save_note", "Save a note.", "title", "text")
+QUESTION = request(QUESTION_TEXT + NUMBER, 128)
+OTHER_QUESTION = request(QUESTION_TEXT + OTHER_NUMBER, 128)
+QUESTION_FOR_TOOL = "What time is it in Paris? Use the tool get_time."
+QUESTION_WITH_TOOLS = request_with(TOOL, QUESTION_FOR_TOOL)
+QUESTION_WITH_STRINGS = request_with(
+    NOTE, f'Use the tool save_note. The title is {NUMBER}, and the text is: He said "yes".'
 )
 QUESTION_WITH_SCHEMA = request(
     f"Write this number as JSON, with the key number: {NUMBER}",
@@ -69,7 +81,7 @@ def long_question(max_model_len: int | None) -> dict[str, Any]:
     """Return QUESTION after a long text, which takes at most half of the context."""
     words = min(LONG_WORDS, (max_model_len or LONG_WORDS * 8) // 8)
     text = " ".join(f"item {number}" for number in range(words // 2))
-    return request(f"{text}\n\n{QUESTION_TEXT}", 128)
+    return request(f"{text}\n\n{QUESTION_TEXT}{NUMBER}", 128)
 
 
 def is_empty(text: str) -> bool:
@@ -119,22 +131,19 @@ def is_cut(choice: dict[str, Any]) -> bool:
     return bool(reasoning) and not str(content or "").strip() and choice.get("finish_reason") == "length"
 
 
-def fault_of_answer(choice: dict[str, Any]) -> str | None:
+def fault_of_answer(choice: dict[str, Any], number: str = NUMBER) -> str | None:
     """Return why an answer to QUESTION is wrong; None if it is right, or if max_tokens ended it during reasoning."""
     text = text_of(choice)
     fault = fault_of_text(text)
-    return fault or (None if is_cut(choice) else fault_of_number(text))
+    if fault or is_cut(choice) or number in str(text):
+        return fault
+    return f"wrong answer: {str(text)[:60]!r} instead of {number}"
 
 
-def fault_of_number(text: object) -> str | None:
-    """Return why a text is not the known answer."""
-    return None if NUMBER in str(text) else f"wrong answer: {str(text)[:60]!r} instead of {NUMBER}"
-
-
-def fault_of_split(choice: dict[str, Any]) -> str | None:
-    """Return why reasoning and content are not separated; None if they are."""
+def fault_of_split(choice: dict[str, Any], *, parser: bool) -> str | None:
+    """Return why reasoning and content are not separated, which only a parser does; None if they are."""
     content, reasoning = parts_of(choice)
-    if REASONING.search(str(content or "")):
+    if parser and REASONING.search(str(content or "")):
         return f"reasoning in the content: {str(content)[:60]!r}"
     if reasoning and not str(content or "").strip() and choice.get("finish_reason") == "stop":
         return "the whole answer is in the reasoning, and the content is empty"
@@ -144,17 +153,41 @@ def fault_of_split(choice: dict[str, Any]) -> str | None:
 def fault_of_call(choice: dict[str, Any]) -> str | None:
     """Return why a response to QUESTION_WITH_TOOLS cannot be used by a client; None if it can, also without a call."""
     content, _ = parts_of(choice)
-    calls = (choice.get("message") or {}).get("tool_calls") or []
-    if not calls:
+    if choice.get("finish_reason") == "length":
+        return None  # max_tokens may have cut the call
+    if not functions_of(choice):
         return f"the tool call is in the content: {str(content)[:60]!r}" if MARKUP.search(str(content or "")) else None
+    function = functions_of(choice)[0]
+    arguments = arguments_of(function)
+    if arguments is None:
+        return f"the arguments of the tool call are not JSON: {str(function)[:100]!r}"
+    known = function.get("name") == TOOL["name"] and "city" in arguments
+    return None if known else f"wrong tool call: {str(function)[:100]!r}"
+
+
+def functions_of(choice: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the functions that a response calls."""
+    calls = (choice.get("message") or {}).get("tool_calls")
+    found = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [function if isinstance(function, dict) else {} for function in found]
+
+
+def arguments_of(function: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of a call, which are an object as JSON text; None if they are not."""
+    text = function.get("arguments")
     try:
-        function = calls[0]["function"]
-        arguments = parsed(function["arguments"])
-    except (KeyError, IndexError, TypeError, ValueError):
-        return f"the arguments of the tool call are not JSON: {str(calls[0])[:100]!r}"
-    if function.get("name") != TOOL["name"] or not isinstance(arguments, dict) or "city" not in arguments:
-        return f"wrong tool call: {str(function)[:100]!r}"
-    return None
+        found = parsed(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def fault_of_thought(choice: dict[str, Any]) -> str | None:
+    """Return the call that a response has in its reasoning, where no client looks, and nowhere else."""
+    content, reasoning = parts_of(choice)
+    ended = choice.get("finish_reason") != "length" and not str(content or "").strip() and not functions_of(choice)
+    lost = ended and MARKUP.search(str(reasoning or ""))
+    return f"the tool call is in the reasoning: {str(reasoning)[-60:]!r}" if lost else None
 
 
 def fault_of_schema(choice: dict[str, Any]) -> str | None:

@@ -77,31 +77,32 @@ class Server:
         self.key = key
 
     @contextmanager
-    def response(
-        self, path: str, *, within: float, body: bytes | None, content_type: str = JSON
-    ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request and give its 200 response; reading it counts towards the limit."""
+    def responses(
+        self, path: str, bodies: list[bytes | None], *, within: float, content_type: str = JSON
+    ) -> Iterator[list[http.client.HTTPResponse]]:
+        """Send requests at once and give their 200 responses; reading them counts towards the limit."""
         headers = {"Content-Type": content_type}
         key = self.key()
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        connection = http.client.HTTPConnection(self.parts.hostname or "", self.parts.port)
+        place = self.parts.path.rstrip("/") + path
+        connections = [http.client.HTTPConnection(self.parts.hostname or "", self.parts.port) for _ in bodies]
         try:
             with limit(within):
-                connection.request("GET" if body is None else "POST", self.parts.path.rstrip("/") + path, body, headers)
-                answer = connection.getresponse()
-                check_status(path, answer)
-                yield answer
+                for connection, body in zip(connections, bodies, strict=True):
+                    connection.request("GET" if body is None else "POST", place, body, headers)
+                yield [checked(path, connection.getresponse()) for connection in connections]
         except TimeoutOfAnswerError as error:
             raise TimeoutOfAnswerError(f"{path}: {error}") from None
         except (OSError, http.client.HTTPException) as error:
             raise NotServingError(f"{path}: {error!r}") from None
         finally:
-            connection.close()
+            for connection in connections:
+                connection.close()
 
     def get(self, path: str, *, within: float) -> bytes:
         """Return the body of the 200 response to a GET request."""
-        with self.response(path, within=within, body=None) as answer:
+        with self.responses(path, [None], within=within) as [answer]:
             return answer.read(MAX_BODY_BYTES)
 
     def post(self, path: str, body: dict[str, Any], *, within: float) -> bytes:
@@ -110,21 +111,22 @@ class Server:
 
     def upload(self, path: str, body: bytes, content_type: str, *, within: float) -> bytes:
         """Return the body of the 200 response to a request with any content."""
-        with self.response(path, within=within, body=body, content_type=content_type) as answer:
+        with self.responses(path, [body], within=within, content_type=content_type) as [answer]:
             return answer.read(MAX_BODY_BYTES)
 
-    def choice(self, path: str, body: dict[str, Any], *, within: float) -> dict[str, Any]:
-        """Send a request to a model and return the first choice of the response."""
-        answer = as_object(path, self.post(path, body, within=within))
+    def choices(self, path: str, bodies: list[dict[str, Any]], *, within: float) -> list[dict[str, Any]]:
+        """Send requests to a model at once and return the first choice of each response."""
+        with self.responses(path, [json.dumps(body).encode() for body in bodies], within=within) as answers:
+            found = [as_object(path, answer.read(MAX_BODY_BYTES)) for answer in answers]
         try:
-            return dict(answer["choices"][0])
+            return [dict(answer["choices"][0]) for answer in found]
         except (KeyError, IndexError, TypeError, ValueError):
             raise WrongError(f"{path}: response has no choices") from None
 
     def stream(self, path: str, body: dict[str, Any], *, within: float) -> Stream:
         """Send a request with `stream` and return its events."""
         began, first, events, done = time.monotonic(), 0.0, [], False
-        with self.response(path, within=within, body=json.dumps({**body, "stream": True}).encode()) as answer:
+        with self.responses(path, [json.dumps({**body, "stream": True}).encode()], within=within) as [answer]:
             for line in answer:
                 data = line.strip()
                 if not data.startswith(b"data:"):
@@ -137,10 +139,10 @@ class Server:
         return Stream(events, done, first or seconds, seconds)
 
 
-def check_status(path: str, answer: http.client.HTTPResponse) -> None:
-    """Raise an error if the status is not 200."""
+def checked(path: str, answer: http.client.HTTPResponse) -> http.client.HTTPResponse:
+    """Return a response; raise an error if its status is not 200."""
     if answer.status == OK:
-        return
+        return answer
     text = answer.read(MAX_BODY_BYTES).decode("utf-8", "replace")
     message = f"{path}: HTTP {answer.status} {text[:200]}".strip()
     if answer.status in CLIENT_ERRORS and answer.status != TOO_MANY_REQUESTS:

@@ -69,19 +69,28 @@ def check(arguments: argparse.Namespace) -> int:
     if promise is None:
         return 0
     server = Server(promise["url"], key) if promise["url"] else None
-    names = probe_steps.ALL if arguments.all else probe_steps.LIVE if arguments.live else probe_steps.GATE
+    names = probe_steps.ALL if arguments.all else probe_steps.LIVE if arguments.live else None
     deadline = time.monotonic() + arguments.wait
     while True:
         session = Session(server, promise, patience_s=arguments.queue)
-        if not arguments.all:
-            session.limit(promise["answer_s"])
-        steps = probe_steps.run(session, names)
+        steps = gate(session) if names is None else probe_steps.run(session, names)
         fault = probe_steps.first_fault(steps)
         if fault is None or isinstance(fault, WrongError) or time.monotonic() >= deadline:
             break
         time.sleep(WAIT_STEP_S)
     show(steps, arguments.format)
     return 0 if fault is None else 1
+
+
+def gate(session: Session) -> list[Step]:
+    """Run the steps of an apply. The first ones have a time limit together, and each further one has the same."""
+    steps: list[Step] = []
+    for names in (probe_steps.GATE, *((name,) for name in probe_steps.CLIENTS)):
+        session.limit(session.promise["answer_s"])
+        steps += probe_steps.run(session, names)
+        if probe_steps.first_fault(steps) is not None:
+            break
+    return steps
 
 
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:

@@ -21,6 +21,10 @@ class SkippedError(Exception):
     """A step does not apply, or cannot be checked now."""
 
 
+class TraitError(Exception):
+    """A trait of the server that clients should know; it works."""
+
+
 def skip_unless(applies: object, why: str) -> None:
     """Skip a step that does not apply."""
     if not applies:
@@ -42,8 +46,8 @@ class Session:
         self.kind = str(promise["kind"])
         self.entries: list[dict[str, Any]] = []
         self.choice: dict[str, Any] | None = None
-        self.called: dict[str, Any] | None = None
-        """The response to a request with tools."""
+        self.called: dict[str, Any] = {}
+        """The response to a request with tools; empty if there is none."""
         self.streamed: Stream | None = None
         self.moved: dict[str, float] = {}
         """How far the counters of the engine moved while a prompt was repeated."""
@@ -86,7 +90,11 @@ class Session:
 
     def ask(self, body: dict[str, Any], *, path: str = CHAT) -> dict[str, Any]:
         """Send a request to the model and return its first choice."""
-        return self.server.choice(path, {"model": self.model, **body}, within=self.within())
+        return self.ask_at_once([body], path=path)[0]
+
+    def ask_at_once(self, bodies: list[dict[str, Any]], *, path: str = CHAT) -> list[dict[str, Any]]:
+        """Send requests to the model at once and return the first choice of each response."""
+        return self.server.choices(path, [{"model": self.model, **body} for body in bodies], within=self.within())
 
     def load(self) -> probe_metrics.Load | None:
         """Return the load of the engine; None if it has no metrics."""

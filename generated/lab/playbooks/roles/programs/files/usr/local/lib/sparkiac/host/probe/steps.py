@@ -1,8 +1,8 @@
 """Check step by step what a unit promises.
 
-A step returns its evidence, raises SkippedError if it does not apply, or NotServingError with what is wrong. Steps run
-one after the other and send one request at a time. After a timeout, and while requests wait in the engine, no further
-answer is requested.
+A step returns its evidence, raises SkippedError if it does not apply, TraitError with what clients should know, or
+NotServingError with what is wrong. Steps run one after the other and send one request at a time, except `together`.
+After a timeout, and while requests wait in the engine, no further answer is requested.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import basic, kinds, text
+from . import agents, basic, kinds, text
 from .http import NotServingError, TimeoutOfAnswerError
-from .session import Session, SkippedError
+from .session import Session, SkippedError, TraitError
 
 STEPS: dict[str, Callable[[Session], str]] = {
     "health": basic.health,
@@ -25,8 +25,15 @@ STEPS: dict[str, Callable[[Session], str]] = {
     "readable": text.readable,
     "answer": text.answer,
     "reasoning": text.reasoning,
-    "tools": text.tools,
-    "call": text.call,
+    "channel": text.channel,
+    "tools": agents.tools,
+    "unclosed": agents.unclosed,
+    "call": agents.call,
+    "strings": agents.strings,
+    "marks": text.marks,
+    "together": text.together,
+    "messages": agents.messages,
+    "responses": agents.responses,
     "structured": text.structured,
     "stream": text.stream,
     "latency": text.latency,
@@ -45,7 +52,9 @@ ANSWERS = ("content", "readable", "answer", "embeddings")
 READY = (*LIVE, "queue", "content", "readable", "answer", "tools", "embeddings")
 """Steps before a unit is ready."""
 GATE = (*LIVE, "length", "queue", "content", "readable", "answer", "reasoning", "tools", "embeddings", "transcription")
-"""Steps of an apply."""
+"""First steps of an apply."""
+CLIENTS = ("channel", "unclosed", "strings", "together", "messages", "responses")
+"""Further steps of an apply, if the first ones passed: what breaks clients although the known answer is right."""
 ALL = tuple(STEPS)
 STOPPING = frozenset(LIVE)
 """After the failure of one of these steps, no answer is requested."""
@@ -56,7 +65,7 @@ class Step(NamedTuple):
 
     name: str
     state: str
-    """`ok`, `failed` or `skipped`."""
+    """`ok`, `warning`, `failed` or `skipped`."""
     evidence: str
     seconds: float
     fault: NotServingError | None = None
@@ -76,6 +85,8 @@ def run(session: Session, names: tuple[str, ...]) -> list[Step]:
             state, evidence = "ok", STEPS[name](session)
         except SkippedError as error:
             state, evidence = "skipped", str(error)
+        except TraitError as error:
+            state, evidence = "warning", str(error)
         except NotServingError as error:
             state, evidence, fault = "failed", " ".join(str(error).split()), error
             if name in STOPPING or isinstance(error, TimeoutOfAnswerError):

@@ -6,11 +6,13 @@ from typing import Any
 
 from . import answers, metrics
 from .http import NotServingError, RefusedError, Stream, WrongError, delta_of
-from .session import CHAT, FIRST_TOKEN_S, GENERATES, Session, SkippedError, skip_unless, wrong_if
+from .session import CHAT, FIRST_TOKEN_S, GENERATES, Session, SkippedError, TraitError, skip_unless, wrong_if
 
 COMPLETIONS = "/v1/completions"
 FEWEST_DRAFTS = 20
 """With fewer drafted tokens, none accepted proves nothing."""
+TRIES = 3
+"""Wrong answers in a row that prove that two requests at once disturb each other."""
 
 
 def content(session: Session) -> str:
@@ -78,40 +80,50 @@ def answer(session: Session) -> str:
 
 
 def reasoning(session: Session) -> str:
-    """Check that the parser separates the reasoning from the content."""
-    skip_unless(session.promise["reasoning"], "no reasoning parser")
+    """Check that the answer is not in the reasoning, and with a parser that no reasoning is in the answer."""
     choice = answered(session)
     if answers.is_cut(choice):
         session.only(*GENERATES)
         choice = session.ask({**answers.QUESTION, "max_tokens": 1024})
-    wrong_if(answers.fault_of_split(choice))
+    wrong_if(answers.fault_of_split(choice, parser=session.promise["reasoning"]))
     skip_unless(not answers.is_cut(choice), "still reasoning after 1024 tokens")
-    return "separated" if answers.parts_of(choice)[1] else "the model did not reason"
+    return "separated" if answers.parts_of(choice)[1] else "no reasoning beside the content"
 
 
-def tools(session: Session) -> str:
-    """Send a request with tools, as agents do, and check a call. The model need not call the tool."""
-    skip_unless("tools" in session.promise["clients"], "no client sends tools")
-    session.may_ask()
-    if session.kind in {"completion", "embedding"}:
-        raise WrongError(f"clients send tools, and the server has no chat for them ({session.kind})")
-    try:
-        session.called = session.ask(answers.QUESTION_WITH_TOOLS)
-    except RefusedError as refusal:
-        raise WrongError(f"a request with tools is rejected: {refusal}") from None
-    wrong_if(answers.fault_of_call(session.called))
-    return "a request with tools is accepted"
+def channel(session: Session) -> str:
+    """Check that a streamed answer arrives as content. vLLM before pull request 40820 streamed it as reasoning."""
+    session.only(*GENERATES)
+    found = streamed(session)
+    content, thought = ("".join(str(part[name] or "") for part in deltas(found)) for name in ("content", "reasoning"))
+    if thought and not content.strip():
+        skip_unless("length" not in ends(found), f"still reasoning after {answers.QUESTION['max_tokens']} tokens")
+        raise WrongError(f"{CHAT}: the streamed answer is in the reasoning: {thought[-60:]!r}")
+    return "a streamed answer is content"
 
 
-def call(session: Session) -> str:
-    """Check that the model calls the tool if the answer needs it."""
-    if session.called is None:
-        raise SkippedError("no answer to a request with tools")
-    if (session.called.get("message") or {}).get("tool_calls"):
-        return f"calls {answers.TOOL['name']}"
-    if answers.is_cut(session.called):
-        raise SkippedError(f"still reasoning after {answers.QUESTION_WITH_TOOLS['max_tokens']} tokens")
-    raise WrongError(f"no tool call: {str(answers.text_of(session.called))[:60]!r}")
+def marks(session: Session) -> str:
+    """Check that no answer has a token in its content that structures prompts."""
+    found = [answers.parts_of(choice)[0] for choice in (session.choice, session.called) if choice]
+    found += [part["content"] for part in deltas(session.streamed)] if session.streamed else []
+    skip_unless(found, "no answer to check")
+    spliced = sorted({mark.group() for mark in answers.CONTROL.finditer(" ".join(str(text or "") for text in found))})
+    if spliced:
+        raise TraitError(f"{', '.join(spliced)} in the content: clients show it, and send it back in the next turn")
+    return "none in the content"
+
+
+def together(session: Session) -> str:
+    """Check that two requests at once get the answers of each alone."""
+    session.only(*GENERATES)
+    skip_unless(not answers.is_cut(answered(session)), "still reasoning when asked alone")
+    for _ in range(TRIES):
+        found = session.ask_at_once([answers.QUESTION, answers.OTHER_QUESTION])
+        fault = answers.fault_of_answer(found[0]) or answers.fault_of_answer(found[1], answers.OTHER_NUMBER)
+        if fault is None:
+            return "two requests at once are answered as each alone"
+    alone = answers.fault_of_answer(session.ask(answers.OTHER_QUESTION), answers.OTHER_NUMBER)
+    skip_unless(alone is None and answers.fault_of_answer(session.ask(answers.QUESTION)) is None, "wrong alone as well")
+    raise WrongError(f"{CHAT}: two requests at once, {TRIES} times, and right alone: {fault}")
 
 
 def structured(session: Session) -> str:
@@ -126,27 +138,39 @@ def structured(session: Session) -> str:
 
 
 def stream(session: Session) -> str:
-    """Check that a streamed answer ends properly, with usage, and that its first token comes in time."""
-    if session.kind == "completion":
-        session.may_ask()
-        path, body = COMPLETIONS, answers.TEXT_TO_CONTINUE
-    else:
-        session.only(*GENERATES)
-        path, body = CHAT, answers.QUESTION
-    wanted = {"model": session.model, **body, "stream_options": {"include_usage": True}}
-    session.streamed = session.server.stream(path, wanted, within=session.within())
-    wrong_if(fault_of_stream(session.streamed), path)
-    return f"{tokens_of(session.streamed)} tokens, ends with usage and [DONE]"
+    """Check that a streamed answer ends properly, with usage."""
+    session.only(*GENERATES, "completion")
+    found = streamed(session)
+    wrong_if(fault_of_stream(found), path_of(session))
+    return f"{tokens_of(found)} tokens, ends with usage and [DONE]"
+
+
+def streamed(session: Session) -> Stream:
+    """Return a streamed answer, which is requested once."""
+    if session.streamed is None:
+        body = answers.TEXT_TO_CONTINUE if session.kind == "completion" else answers.QUESTION
+        wanted = {"model": session.model, **body, "stream_options": {"include_usage": True}}
+        session.streamed = session.server.stream(path_of(session), wanted, within=session.within())
+    return session.streamed
+
+
+def deltas(found: Stream) -> list[dict[str, Any]]:
+    """Return the new parts of each event of a stream."""
+    return [delta_of(choice) for event in found.events for choice in event.get("choices") or []]
+
+
+def ends(found: Stream) -> set[str]:
+    """Return the reasons that a stream gives for its end."""
+    named = (choice.get("finish_reason") for event in found.events for choice in event.get("choices") or [])
+    return {reason for reason in named if reason}
 
 
 def fault_of_stream(found: Stream) -> str | None:
     """Return why a stream is broken; None if it is not."""
     if not found.done:
         return f"the stream ended after {len(found.events)} events without [DONE]"
-    choices = [choice for event in found.events for choice in event.get("choices") or []]
-    parts = [delta_of(choice) for choice in choices]
-    text = "".join(str(part["content"] or part["reasoning"] or "") for part in parts)
-    if not any(choice.get("finish_reason") for choice in choices):
+    text = "".join(str(part["content"] or part["reasoning"] or "") for part in deltas(found))
+    if not ends(found):
         return "the stream has no finish_reason"
     if not tokens_of(found):
         return "the stream has no usage"
