@@ -301,7 +301,7 @@ def test_an_exception_is_still_needed(end: str) -> None:
         ("deployments.*.timeouts.restart_delay_s", ["reload"]),
         ("deployments.*.timeouts.drain_s", ["files"]),
         ("deployments.*.timeouts.answer_s", ["asks NAME"]),
-        ("deployments.*.clients", ["restarts NAME"]),
+        ("deployments.*.clients", ["asks NAME"]),
         ("deployments.*.hosts", ["starts NAME", "stops NAME"]),
         ("allow.*.code", ["nothing"]),
         ("hosts.*.sysctl", ["kernel settings"]),
