@@ -83,8 +83,12 @@ class PassConfig:
     word: Literal["a_b"] = "a_b"
     own: Own = None
     inner: Inner = None
-    @pydantic.field_validator("mode", "word", "inner", mode="before")
+    names: list[str] = ()
+    size: int = None
+    @pydantic.field_validator("mode", "word", "inner", "names", mode="before")
     def read(cls, value): return value
+    @pydantic.field_validator("size", mode="wrap")
+    def skip(cls, value, handler): return value if value is None else handler(value)
 @dataclasses.dataclass
 class SpeculativeConfig:
     method: Literal["mtp", "eagle"] | None = None
@@ -208,8 +212,10 @@ def test_the_keys_of_json_values_are_those_of_their_classes(tree: Path) -> None:
         "PassConfig.fuse": {"type": "bool"},
         "PassConfig.inner": {"type": "Inner | str"},
         "PassConfig.mode": {"choices": ["COMPILED", "EAGER"], "type": "Mode"},
+        "PassConfig.names": {"type": "list[str] | str"},
         "PassConfig.own": {"type": "str | None"},
         "PassConfig.share": {"bounds": {"gt": 0, "le": 1}, "type": "float"},
+        "PassConfig.size": {"type": "int | None"},
         "PassConfig.word": {"choices": ["a_b"], "type": "lowered"},
         "SpeculativeConfig.method": {"choices": ["eagle", "mtp"], "type": "Literal | None"},
         "SpeculativeConfig.mode": {"choices": ["0", "1"], "type": "Mode"},

@@ -193,13 +193,17 @@ def keys(roots: dict[str, type]) -> dict[str, Record]:
 def key(owner: type, field: dataclasses.Field[typing.Any]) -> Record:
     """Return the record of a key.
 
-    Where the class reads it first, it takes the names of an enumeration, words in any case, and text for an object.
+    Where the class reads it first, it takes the names of an enumeration, words in any case, and text for an object or
+    a list. Where the class wraps its reading, it lets null through.
     """
-    validators = getattr(getattr(owner, "__pydantic_decorators__", None), "field_validators", {})
-    own = any(field.name in each.info.fields and each.info.mode == "before" for each in validators.values())
-    kind = spelled(field.type)
+    validators = getattr(getattr(owner, "__pydantic_decorators__", None), "field_validators", {}).values()
+    modes = {each.info.mode for each in validators if {field.name, "*"} & {*each.info.fields}}
+    kind, own = spelled(field.type), "before" in modes
     if own:
-        kind = kind.replace("Literal", "lowered") + (" | str" if dataclasses_in(field.type) else "")
+        kind = kind.replace("Literal", "lowered")
+        kind += " | str" if dataclasses_in(field.type) or kind.startswith("list[") else ""
+    if "wrap" in modes and not kind.endswith("None"):
+        kind += " | None"
     words = sorted({str(plain(value)) for value in literal_values(field.type, named=own) if value is not None})
     return {"type": kind} | ({"choices": words} if words else {}) | bounds(owner, field.name)
 

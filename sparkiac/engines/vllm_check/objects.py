@@ -1,7 +1,7 @@
 """Check JSON values: their keys, and the type of each value.
 
 vLLM reads them with pydantic, which takes "3" for 3 and 1 for true, and its classes take the names of enumerations in
-any case. Where a class has another reading of its own, anything is let through.
+any case. Where a class has another reading of its own, any text is let through.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(ini
 _TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 _OR: Final = re.compile(r" \| (?![^\[]*\])")
 """Separates the alternatives of a type; inside brackets it belongs to the items."""
-_NULL_IS_UNSET: Final = frozenset({"CompilationConfig", "PassConfig", "KernelConfig"})
-"""Classes in which some keys accept null although their types do not: `_skip_none_validation` in vllm/config."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
 _ALL_CLOSED: Final = release("0.16.0")
@@ -56,11 +54,10 @@ def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interf
         yield Fault("name", option, named.problem, path, str(value), named.known, named.registry)
     elif nested is not None and isinstance(value, dict):
         yield from _keys(option, path, value, nested, interface)
-    elif value is not None or name not in _NULL_IS_UNSET:
-        if wanted := _wanted(value, key, interface):
-            yield Fault("value", option, wanted, path, str(value), key.choices, name)
-        elif limit := outside(value, key.bounds):
-            yield Fault("range", option, limit, path, str(value))
+    elif wanted := _wanted(value, key, interface):
+        yield Fault("value", option, wanted, path, str(value), key.choices, name)
+    elif limit := outside(value, key.bounds):
+        yield Fault("range", option, limit, path, str(value))
 
 
 def _closed(interface: Interface) -> bool:
@@ -104,8 +101,6 @@ def _items(value: object, head: str, inside: str) -> Sequence[tuple[object, str]
     if head == "dict":
         of_value = inside.partition(", ")[2]
         return [(item, of_value) for item in value.values()] if isinstance(value, dict) else None
-    if isinstance(value, str) and head == "list" and inside not in _NUMBERS:
-        return ()  # some classes split a string
     if not isinstance(value, list):
         return None
     kinds = inside.split(", ") if head == "tuple" else [inside] * len(value)
@@ -160,5 +155,3 @@ _PLAIN: Final = {
     "Path": _TEXT,
     "AttentionBackendEnum": _TEXT,  # its names are checked as such
 }
-_NUMBERS: Final = frozenset({"int", "float"})
-"""Types of items whose list must be written as a list: no class splits a string into them."""
