@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from sparkiac import engines
+from sparkiac import catalog, engines
 from sparkiac.foreign import collector, match, mounts, redaction, server, service, serving, values
 from sparkiac.foreign.collector import ImportedValue
 from sparkiac.foreign.launch import Launch, Note, Unreadable, corrected, lost
@@ -86,9 +86,9 @@ def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     missing = {} if "image" in own else {"image": placeholders.IMAGE}
     data, refused = without_invalid(own | missing, "service", launch.line)
     name = unused(slug(launch.name, serving.repository_of(launch.image)), taken)
-    return DraftEntry(
-        launch, "service", name, data, tuple(found.items), (*found.notes, *refused), port=data.get("port")
-    )
+    known = catalog.service_kinds().get(data["kind"])
+    port = data.get("port", known and known.port)
+    return DraftEntry(launch, "service", name, data, tuple(found.items), (*found.notes, *refused), port=port)
 
 
 def _command_text(launch: Launch) -> str:

@@ -94,11 +94,14 @@ def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
     return sorted(together.values(), key=lambda found: found[0].sort_key())
 
 
-def _cause(finding: Finding) -> tuple[str, ...]:
+def _cause(finding: Finding) -> object:
+    """Return a key that findings of one cause share; faults of the text itself have none in common."""
     file = finding.loc.file if finding.loc else ""
     if finding.hint.startswith(LOCK_IT):
         return str(finding.severity), file, LOCK_IT
-    named = "|".join(map(re.escape, sorted(filter(None, (*finding.subject, finding.setting)), key=len, reverse=True)))
+    if not finding.subject:
+        return finding
+    named = "|".join(map(re.escape, sorted((*finding.subject, finding.setting), key=len, reverse=True)))
     texts = (re.sub(rf"(?<![\w-])(?:{named})(?![\w-])", "*", each) for each in (finding.message, finding.hint))
     return str(finding.severity), file, finding.code, *texts
 

@@ -156,5 +156,10 @@ def test_a_text_that_differs_in_more_than_names_is_shown(more: dict[str, Any]) -
 
 
 def test_the_same_text_at_several_lines_names_the_lines() -> None:
-    [together] = alike([finding("an unknown key", line) for line in (3, 4, 5, 9)])
+    [together] = alike([finding("x of chat", line, subject=("chat",), setting="x") for line in (3, 4, 5, 9)])
     assert differences(together) == "all 4: lines 3…5, 9"
+
+
+def test_faults_of_the_text_itself_are_shown_one_by_one() -> None:
+    """They are mended at their lines."""
+    assert len(alike([finding("an unknown key", line) for line in (3, 4)])) == 2
