@@ -121,6 +121,8 @@ FLAGS: Final[dict[str, list[Case]]] = {
             ("FLG008 10:34 chat computes the whole prompt of each request again: prefix caching is off",),
         ),
         Case(serving("nvidia/Qwen3.6-35B-A3B-NVFP4", "set: {enable_prefix_caching: false}")),
+        Case(_mtp("v0.28.0", "false").replace("nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/Gemma-4-31B-IT-NVFP4")),
+        Case(deployment()),
     ],
     "FLG009": [
         Case(serving("Qwen/Qwen3-Coder-Next-FP8", f"image: vllm/vllm-openai:v0.26.0@{ONES}")),

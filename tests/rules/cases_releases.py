@@ -45,6 +45,20 @@ RELEASES: Final[dict[str, list[Case]]] = {
     "FLG101": [
         *_OTHERS,
         Case(
+            _on(_NEAREST, "set: {max_nm_seqs: 4}"),
+            _said(
+                "FLG101 11:11 max_nm_seqs of chat is not an option of vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3):",
+                " no known release has it",
+            ),
+        ),
+        Case(
+            _on(_NEAREST, "set: {mxfp4_backend: x}"),
+            _said(
+                "FLG101 11:11 mxfp4_backend of chat is not an option of vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3):",
+                " no known release has it",
+            ),
+        ),
+        Case(
             _on(_EXACT, "set: {swap_spac: 4}"),
             ("FLG101 11:11 swap_spac of chat is not an option of vLLM 0.20.0: no known release has it",),
         ),
@@ -78,6 +92,20 @@ RELEASES: Final[dict[str, list[Case]]] = {
     ],
     "FLG102": [
         *_OTHERS,
+        Case(
+            _on(_NEAREST, "set: {max_num_seqs: 0}"),
+            _said(
+                "FLG102 11:25 in vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3), max_num_seqs of chat is at least 1, not",
+                " 0",
+            ),
+        ),
+        Case(
+            _on(_NEAREST, "set: {max_num_seqs: many}"),
+            _said(
+                "FLG102 11:25 in vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3), max_num_seqs of chat takes a whole",
+                " number, not 'many'",
+            ),
+        ),
         Case(
             _on(_EXACT, "set: {dtype: bfloat}"),
             _said(
@@ -144,6 +172,23 @@ RELEASES: Final[dict[str, list[Case]]] = {
     ],
     "FLG105": [
         *_OTHERS,
+        Case(
+            _on("vllm/vllm-openai:v0.33.0", "set: {kv_cache_dtype: fp4}"),
+            _said(
+                "FLG105 11:27 kv_cache_dtype of chat names fp4, and there is no such KV cache format in vLLM 0.33.0:",
+                " no known release has it",
+            ),
+        ),
+        *(
+            Case(
+                _on(_NEAREST, f"set: {{tool_call_parser: {name}}}"),
+                _said(
+                    f"FLG105 11:29 tool_call_parser of chat names {name}, and there is no such tool call parser in",
+                    " vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3): no known release has it",
+                ),
+            )
+            for name in ("qwen3_codr", "none_such")
+        ),
         Case(
             _on(_NEAREST, "speculative: {method: dflash, model: example/drafter, num_speculative_tokens: 5}"),
             _said(
