@@ -65,7 +65,7 @@ FAULTS = {
     "orphan": Found("", "", "x", "x", "", "reasoning"),
     "reasoned-stream": Found("", "", "x", "x", "", "channel"),
     "unclosed": Found("", "", "x", "x", "", "unclosed"),
-    "broken-arguments": Found("", "", "x", "x", "", "strings"),
+    "broken-arguments": Found("", "", "", "", "", ""),
     "spliced": Found("", "", "", "", "", ""),
     "chat-only": Found("", "", "x", "x", "", "messages"),
     "lost-results": Found("", "", "x", "x", "", "messages"),
