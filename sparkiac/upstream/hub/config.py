@@ -39,8 +39,8 @@ n_groups expand chunk_size
 _EXPERTS: Final = """
 intermediate_size num_experts n_routed_experts num_local_experts num_experts_per_tok top_k_experts n_shared_experts
 moe_intermediate_size shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size
-intermediate_size_mlp ple_layer_ids engram_layer_ids moe_latent_size first_k_dense_replace moe_layer_freq mlp_only_layers mlp_layer_types
-decoder_sparse_step interleave_moe_layer_step
+intermediate_size_mlp ple_layer_ids engram_layer_ids moe_latent_size first_k_dense_replace moe_layer_freq
+mlp_only_layers mlp_layer_types decoder_sparse_step interleave_moe_layer_step
 """
 _DRAFT: Final = """
 num_nextn_predict_layers num_mtp_layers num_mtp_modules mtp_num_hidden_layers mtp_num_layers mtp_layers_block_type
