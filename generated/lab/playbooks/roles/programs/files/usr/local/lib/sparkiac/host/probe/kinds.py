@@ -16,6 +16,7 @@ from .http import JSON, NotServingError, RefusedError, WrongError, as_object
 from .session import GENERATES, Session, SkippedError, skip_unless, wrong_if
 
 EMBEDDINGS, TRANSCRIPTIONS, SPEECH = "/v1/embeddings", "/v1/audio/transcriptions", "/v1/audio/speech"
+RERANK = "/v1/rerank"
 SPOKEN = {"input": "One, two, three.", "voice": "default", "response_format": "wav"}
 MIN_AUDIO_BYTES = 100
 SIDE = 64
@@ -50,6 +51,21 @@ def embeddings(session: Session) -> str:
     vectors: list[Any] = [each.get("embedding") for each in found.get("data") or [] if isinstance(each, dict)]
     wrong_if(answers.fault_of_vectors(vectors, session.promise["dimensions"]), EMBEDDINGS)
     return f"{len(vectors)} vectors with {len(vectors[0])} dimensions"
+
+
+def scores(session: Session) -> str:
+    """Check the scores of two texts for a question. A model for classification or reward may give none."""
+    session.only("pooling")
+    body = {"model": session.model, "query": "When does the ship leave?", "documents": answers.TEXTS_TO_EMBED}
+    try:
+        found = as_object(RERANK, session.server.post(RERANK, body, within=session.within()))
+    except RefusedError as refusal:
+        raise SkippedError(f"the server ranks no texts: HTTP {refusal.status}") from None
+    listed: list[Any] = [each.get("relevance_score") for each in found.get("results") or [] if isinstance(each, dict)]
+    numbers = {each for each in listed if type(each) in (int, float) and math.isfinite(each)}
+    right = len(numbers) == len(listed) == len(answers.TEXTS_TO_EMBED)
+    wrong_if(None if right else f"scores of two texts: {listed}", RERANK)
+    return f"scores {listed}"
 
 
 def transcription(session: Session) -> str:
