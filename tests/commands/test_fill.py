@@ -192,7 +192,7 @@ def test_every_recipe_with_open_values_can_be_written_with_placeholders(each: ca
     """Its inventory has a plan, in which `check` finds one placeholder for each open value."""
     left = filling.left_open(each)
     filled = filling.filled(each.name, left, [(value.key, "") for value in left])
-    links = [FoundLink("enp1s0f1np1", "rocep1s0f1", f"192.168.177.1{number}/24") for number in (1, 2)]
+    links = [FoundLink("enp1s0f1np1", "rocep1s0f1", f"192.168.177.1{number}/24") for number in range(1, 5)]
     hosts = tuple(
         FleetHost(f"spark-0{number}", f"192.168.1.1{number}", links=(links[number - 1],))
         for number in range(1, each.nodes + 1)
