@@ -153,7 +153,8 @@ def _runtime(device: Device) -> Term:
 
 
 def _between(term: Term, recorded: tuple[int, int] | None) -> Term:
-    return term if recorded is None else term._replace(low_bytes=recorded[0], high_bytes=recorded[1])
+    low, high = recorded or (term.low_bytes, 0)
+    return term._replace(low_bytes=low, high_bytes=max(high, term.high_bytes or 0))
 
 
 def outside(facts: OverheadFacts) -> Iterator[Term]:

@@ -34,6 +34,7 @@ _FAMILIES: Final = frozenset(
     mimo_v2_flash laguna llama4 llama4_text nemotron-nas kimi_linear deepseek_v32 glm_moe_dsa deepseek_v4
     """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
 )
+_KV_HEADS: Final = ("num_key_value_heads", "num_attention_heads")
 _SIZED: Final = ("num_key_value_heads", "head_dim")
 _DECIDING: Final = {
     **dict.fromkeys(("mistral", "mixtral", "qwen2", "qwen2_moe", "llama4", "mimo"), _SIZED[:1]),
@@ -63,8 +64,6 @@ _BY_INDEX: Final = {
     "nemotron-nas": "block",
 }
 """Families whose layers differ by index → kind of their layers."""
-
-
 _COMPARED: Final = frozenset(
     """
     llama qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4
@@ -140,7 +139,8 @@ def _kinds(text: ConfigReader) -> tuple[str, ...]:
         kinds = tuple(_by_position(text, index) for index in range(count))
     if "unknown" in kinds or len(kinds) != count:
         text.missing.append("layer_types: the kind of each layer")
-    return _shared(text, kinds)
+    shared = text.found("num_kv_shared_layers") or 0
+    return (*kinds[: len(kinds) - shared], *["none"] * shared)
 
 
 def _by_position(text: ConfigReader, index: int) -> str:
@@ -150,11 +150,6 @@ def _by_position(text: ConfigReader, index: int) -> str:
         return "full" if (index + 1) % every == 0 else other
     windowed = text.found("sliding_window") and text.config.get("use_sliding_window", True)
     return "window" if windowed else "full"
-
-
-def _shared(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    shared = text.found("num_kv_shared_layers") or 0
-    return (*kinds[: len(kinds) - shared], *["none"] * shared)
 
 
 def _draft_kinds(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -183,11 +178,11 @@ def _full(text: ConfigReader) -> Layer:
     equal = text.config.get("attention_k_eq_v") is True
     heads = text.found("num_global_key_value_heads") if equal else None
     size = text.found("global_head_dim") or _head_size(text)
-    return Attention(heads or _kv_heads(text), size, text.found("v_head_dim") or size)
+    return Attention(heads or text.number(*_KV_HEADS), size, text.found("v_head_dim") or size)
 
 
 def _window(text: ConfigReader) -> Layer:
-    heads = text.found("swa_num_key_value_heads") or _kv_heads(text)
+    heads = text.found("swa_num_key_value_heads") or text.number(*_KV_HEADS)
     size = text.found("swa_head_dim") or _head_size(text)
     window = text.number("sliding_window", "sliding_window_size")
     return Attention(heads, size, text.found("swa_v_head_dim") or size, window)
@@ -204,10 +199,6 @@ def _block(text: ConfigReader, index: int) -> Layer | None:
         text.missing.append("block_configs: attention of a kind that vLLM does not support")
     size = _head_size(text)
     return Attention(text.number("num_attention_heads") // max(1, attention.number("n_heads_in_group")), size, size)
-
-
-def _kv_heads(text: ConfigReader) -> int:
-    return text.number("num_key_value_heads", "num_attention_heads")
 
 
 def _head_size(text: ConfigReader) -> int:

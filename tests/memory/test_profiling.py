@@ -77,6 +77,15 @@ def test_the_first_runner_unpacks_a_prompt_while_it_captures_latent_mtp_layers()
     assert size(terms(GLM, BATCH, (0, 26, 0), Speculation("ngram", 1))["CUDA graphs"]) == found - unpacked
 
 
+def test_graphs_on_one_memory_may_be_larger_than_any_recorded_ones() -> None:
+    """Recorded estimates of DGX Sparks end at 4 GiB; a network with many heads unpacks more."""
+    wide = GLM._replace(width=GLM.width._replace(latent_elements=128 * 256))
+    found = [terms(each, BATCH, (0, 26, 0), MTP)["CUDA graphs"] for each in (GLM, wide)]
+    assert [each.low_bytes for each in found] == [0, 0]
+    assert found[0].high_bytes == 4 * GIB
+    assert found[1].high_bytes == int(size(found[1]) * overhead.GRAPHS_SPREAD[1]) + 1
+
+
 @pytest.mark.parametrize(("release", "profiled"), [((0, 24, 0), True), ((0, 26, 0), False), ((0, 27, 0), True)])
 def test_the_second_runner_profiles_the_encoder_from_0_27_on(release: tuple[int, ...], profiled: bool) -> None:  # noqa: FBT001  a parameter
     """Before 0.25 the first runner serves this network."""
