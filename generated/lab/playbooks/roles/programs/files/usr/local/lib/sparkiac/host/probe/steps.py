@@ -41,17 +41,18 @@ STEPS: dict[str, Callable[[Session], str]] = {
     "speculation": text.speculation,
     "vision": kinds.vision,
     "embeddings": kinds.embeddings,
+    "scores": kinds.scores,
     "transcription": kinds.transcription,
     "speech": kinds.speech,
 }
 """All steps, in their order."""
 LIVE = ("health", "ranks", "names")
 """Steps that request no answer."""
-ANSWERS = ("content", "readable", "answer", "embeddings")
+ANSWERS = ("content", "readable", "answer", "embeddings", "scores")
 """Steps of a periodic answer."""
-READY = (*LIVE, "queue", "content", "readable", "answer", "tools", "embeddings")
+READY = (*LIVE, "queue", "content", "readable", "answer", "tools", "embeddings", "scores")
 """Steps before a unit is ready."""
-GATE = (*LIVE, "length", "queue", "content", "readable", "answer", "reasoning", "tools", "embeddings", "transcription")
+GATE = (*LIVE, "length", "queue", *ANSWERS, "reasoning", "tools", "transcription")
 """First steps of an apply."""
 CLIENTS = ("channel", "unclosed", "strings", "together", "messages", "responses")
 """Further steps of an apply, if the first ones passed: what breaks clients although the known answer is right."""
