@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from ipaddress import IPv4Address, ip_address, ip_interface
+from ipaddress import IPv4Address, ip_interface
 from typing import Annotated, Final, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -94,15 +94,6 @@ def _address(value: str) -> str:
 def _interface_address(value: str) -> str:
     _parsed(ip_interface, value, f"is not {forms.FORMS[forms.PREFIXED]}")
     return value
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is an IP address and not a name."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _parsed(parse: Callable[[str], object], value: str, fault: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_interface
+from ipaddress import ip_address, ip_interface
 from itertools import count
 from typing import Any, Final
 
 from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, RdmaLink
-from sparkiac.model.base import is_address
 from sparkiac.model.inventory import FabricLink, Twin
 from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.container import GroupLink
@@ -85,6 +84,15 @@ def every_address(hosts: Iterable[ResolvedHost]) -> tuple[str, ...]:
         ends = (end for link in links_of(host) for end in (link, link.twin) if end is not None)
         found += [host.address, *(str(ip_interface(end.address).ip) for end in ends if end.address is not None)]
     return tuple(dict.fromkeys(found)) if all(map(is_address, found)) else ()
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address and not a name."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def device_files(host: ResolvedHost, env: Environment) -> tuple[str, ...]:

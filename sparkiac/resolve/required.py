@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import Any, Final
 
 from sparkiac import engines
 from sparkiac.engines import Engine
-from sparkiac.model.base import is_address
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Finding, Loc, Origin, Path
 from sparkiac.resolve.leaves import Leaves
@@ -109,7 +109,7 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
     chosen = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
     address = leaves["hosts", host, "address"][0]
     place = inventory.document.at_value((*own, "bind"))
-    if chosen == "lan" and not is_address(address):
+    if chosen == "lan" and not _is_ip(address):
         message = f"bind: lan needs an IP address, but the address of {host} is {address!r}"
         yield error(NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")
     if chosen == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
@@ -210,3 +210,11 @@ def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
     if engine.local and drafter is not None and not drafter.startswith("/"):
         message = f"{engine.title} would download the drafter {drafter} of {base[1]} when it starts"
         yield error(NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
+
+
+def _is_ip(address: str) -> bool:
+    try:
+        ip_address(address)
+    except ValueError:
+        return False
+    return True

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.model.base import is_address
 from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
+from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import network, objects, pods
 from sparkiac.render.kubernetes.objects import Node

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sparkiac.model.base import is_address
 from sparkiac.plan import Container, Health, HostPlan, confinement
+from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import EVERY, GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
