@@ -344,24 +344,11 @@ DIFFERS: Final = {
         "the list of cudagraph_capture_sizes is omitted",
     ),
     "nvidia/gemma-4-31b-it-nvfp4#assistant": ({"speculative-config"}, "the method of speculation is named"),
-    **dict.fromkeys(
-        ("deepseek-ai/deepseek-v4.1-flash", "deepseek-ai/deepseek-v4.1-flash#four-sparks"),
-        ({"speculative-config"}, "rejection_sample_method and enable_adaptive_verification are omitted"),
-    ),
     "openai/gpt-oss-20b": ({"tool-call-parser", "enable-auto-tool-choice"}, "tool_call_parser openai is added"),
     **dict.fromkeys(
-        ("stepfun-ai/step-3.7-flash-nvfp4", "zai-org/glm-5.3-flash"),
+        ("stepfun-ai/step-3.7-flash-nvfp4", "zai-org/glm-5.3-flash", "xiaomi/mimo-v2.5-nvfp4"),
         ({"distributed-executor-backend"}, "distributed_executor_backend ray is omitted"),
     ),
-    "xiaomi/mimo-v2.5-nvfp4": (
-        {"distributed-executor-backend", "speculative-config"},
-        "use_local_argmax_reduction is omitted",
-    ),
-    "local-inference-lab/glm-5.3-flash-nvfp4": (
-        {"speculative-config"},
-        "kv_cache_dtype and draft_load_config of the drafter are omitted",
-    ),
-    "quanttrio/glm-5.2-int4-int8mix": ({"speculative-config"}, "draft_attention_backend is omitted"),
     **dict.fromkeys(
         ("qwen/qwen3-vl-reranker-8b", "qwen/qwen3-vl-reranker-8b#small"),
         ({"hf-overrides"}, "hf_overrides is added"),
