@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_interface
 from itertools import count
 from typing import Any, Final
 
