@@ -64,7 +64,7 @@ def lock(each: Catalogued) -> str:
     files = [file["url"] for file in each.values["container"].get("files", {}).values() if file.get("url")]
     pins: dict[str, Any] = {
         "version": 1,
-        "images": {reference: {"digest": ONES, "entrypoint": ["/entrypoint"]}},
+        "images": {reference: {"digest": reference.partition("@")[2] or ONES, "entrypoint": ["/entrypoint"]}},
         "files": {url: {"sha256": "1" * 64} for url in files},
     }
     return with_models(as_yaml(inventory(each)), as_yaml(pins))
