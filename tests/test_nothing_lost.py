@@ -57,9 +57,9 @@ platforms:
         "port: 8001",
         "port: 8001, container: {files: {/opt/sparkiac/qwen3.5-chat-template.jinja: {url: 'https://example.org/one'}}}",
     ),
-    "fork": _CHAT.replace(
+    "fork": _CHAT.replace("example/model", "example/without-config").replace(
         "port: 8001",
-        "port: 8001, image: 'vllm/vllm-openai:v0.20.0', set: {option_one: 1}, env: {VLLM_ONE: 1}",
+        "port: 8001, image: 'vllm/vllm-openai:v0.20.0', set: {max_model_len: 65536, option_one: 1}, env: {VLLM_ONE: 1}",
     ),
     "host memory": _CHAT.replace("port: 8001", "port: 8001, load_memory: {drop_caches_every_s: 2, read_ahead_kib: 64}"),
     "no recipe": _HEAD
