@@ -194,7 +194,8 @@ def gotten(before: Data, after: Data) -> Iterator[Deed]:
 def kept(before: Data, after: Data) -> Iterator[Deed]:
     """Return what removed units leave on the host."""
     was, now = (found["plan"] or NOTHING for found in (before, after))
-    gone = [name.removeprefix("sparkiac-") for name in effects.leaving(now, was) if not name.endswith(effects.TIMER)]
+    left = [unit["name"] for unit in effects.leaving(now, was)]
+    gone = [name.removeprefix("sparkiac-") for name in left if not name.endswith(effects.TIMER)]
     if not gone:
         return
     yield from (("keep", path) for path in after["directories"] if path.removeprefix("/var/lib/sparkiac/") in gone)
