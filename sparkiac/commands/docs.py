@@ -36,7 +36,7 @@ def docs(page: str | None, *, man: bool) -> int:
         heads = {name: path.read_text("utf-8").partition("\n")[0] for name, path in pages.items()}
         terminal.show([grid((name, head.removeprefix("# ")) for name, head in heads.items())])
         return Exit.OK
-    text = pages[known("page", page, pages)].read_text("utf-8")
+    text = pages[known("page", page.removesuffix(".md"), pages)].read_text("utf-8")
     if terminal.is_terminal():
         click.echo_via_pager(terminal.markdown(text))
     else:

@@ -73,15 +73,13 @@ def build(resolved: Resolved) -> Plan:
         hub=HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None),
         example=bool(resolved.lock and resolved.lock.example),
     )
-    batches, way = rollout(written.rollout, needs, served_names(placed))
     return Plan(
         written.name,
         tuple(_host(written, host, whole) for host in placed),
         tuple(pinned.images.used_builds(resolved.leaves)),
         tuple(known.values()),
         whole.hub,
-        batches,
-        way,
+        *rollout(written.rollout, needs, served_names(placed)),
         _retired(written),
         unwatched,
         is_watched=fleet_timer.is_watched(written.monitoring),

@@ -41,8 +41,12 @@ def test_without_a_terminal_a_page_is_its_markdown(cli: Cli, page: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (0, PAGES[page].read_text(), "")
 
 
+def test_the_name_of_its_file_is_a_page_too(cli: Cli) -> None:
+    assert cli("docs", "lock.md").out == PAGES["lock"].read_text()
+
+
 @pytest.mark.parametrize(
-    ("page", "nearest"), [("aply", "'apply'"), ("Monitoring", "'monitoring'"), ("lock.md", "'lock'"), ("", "'")]
+    ("page", "nearest"), [("aply", "'apply'"), ("Monitoring", "'monitoring'"), ("lokc", "'lock'"), ("", "'")]
 )
 def test_exit_2_for_an_unknown_page_with_the_nearest_one(cli: Cli, page: str, nearest: str) -> None:
     outcome = cli("docs", page)

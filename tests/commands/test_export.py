@@ -46,7 +46,7 @@ def test_the_text_goes_to_standard_output_and_the_notes_beside_it(lab: Path, cli
 
 
 def test_a_deployment_whose_rules_complain_can_leave_all_the_same(lab: Path, cli: Cli) -> None:
-    (lab / "lab.yaml").write_text(deployment("set: {gpu_memory_utilization: 0.99}"))
+    (lab / "lab.yaml").write_text(deployment("set: {max_model_len: -5}", "image: vllm/vllm-openai:v0.28.0"))
     assert cli("check", "lab.yaml").code == 1
     assert cli("export", "lab.yaml", "chat", "--as", "sparkrun").code == 0
 

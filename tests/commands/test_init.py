@@ -521,7 +521,9 @@ def test_its_check_tells_a_missing_program_and_a_bad_inventory_from_an_open_lock
 
 
 ALONE: Final = [
-    name for name in USABLE if ENTRIES[name].nodes == 1 and "model" in ENTRIES[name].values and "#chat-t" not in name
+    name
+    for name in USABLE
+    if ENTRIES[name].nodes == 1 and {"model", "image"} <= ENTRIES[name].values.keys() and "#chat-t" not in name
 ]
 
 

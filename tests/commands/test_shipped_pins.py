@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 FOUND: Final = {
-    "lab": {"MEM100"},
+    "lab": set(),
     "pair": {"ENT100", "IMG003"},
     "ring3": {"MEM100"},
     "solo": set(),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 FOUND = {
-    "lab": ["MEM100"],
+    "lab": [],
     "solo": [],
     "pair": ["ENT100", "IMG003"],
     "ring3": ["MEM100"],

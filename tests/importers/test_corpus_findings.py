@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FILES: Final = {str(path.relative_to(CORPUS)): path for path in sorted(CORPUS.rglob("*/*")) if path.is_file()}
 PROVEN: Final = {
-    ("nvidia-playbooks/trt-llm.md", "NET001"): "the page gives Open WebUI the host's network, which no draft has",
     ("nvidia-playbooks/vllm.md", "FLG010"): "the page runs the command on four machines, and the draft names one",
 }
 """File and code → why the draft would not run as it is."""

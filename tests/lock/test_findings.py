@@ -20,7 +20,7 @@ NO_RESPONSE = {errors.REGISTRY_NO_RESPONSE, errors.HUB_NO_RESPONSE, errors.FILE_
 
 def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:
     package = ROOT / "sparkiac"
-    sources = [*(package / "upstream").rglob("*.py"), *(package / "lock").rglob("*.py"), package / "pipeline.py"]
+    sources = [*(package / "upstream").rglob("*.py"), *(package / "lock").rglob("*.py"), package / "resolve/sources.py"]
     texts = [
         node.value
         for path in sources

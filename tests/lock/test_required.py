@@ -224,6 +224,7 @@ def test_the_revision_is_the_commit_that_a_source_ran(tmp_path: Path, monkeypatc
         facts = f"model: acme/pinned\nport: 1\nimage: example.org/x:1\nfacts: {{revision: '{commit}'}}\n"
         recipe = tmp_path / f"recipes/acme/{name}.yaml"
         recipe.write_text(f"title: One\nengine: vllm\nsources: [Guide L1]\n{facts}")
+    (tmp_path / "configs.json").write_text("{}")
     monkeypatch.setattr(catalog, "_ROOT", tmp_path)
     small.forget()
     try:

@@ -304,7 +304,7 @@ def test_the_keys_of_speculation_are_those_of_the_release(right: str, wrong: str
                 "in vLLM 0.32.0, compilation_config.cudagraph_mode of chat is one of FULL, FULL_AND_PIECEWISE, "
                 "FULL_DECODE_ONLY, NONE, PIECEWISE, not 'FULL_DECODE'"
             ),
-            "did you mean 'FULL_DECODE_ONLY'?",
+            "similar names: FULL_DECODE_ONLY",
         ),
         (
             ("set: {attention_config: {tokenspeed_mla_min_split_kv: 257}}",),

@@ -17,8 +17,6 @@ from sparkiac.engines.vllm_check.words import Fault, FaultKind
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
 _TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
-_OR: Final = re.compile(r" \| (?![^\[]*\])")
-"""Separates the alternatives of a type; inside brackets it belongs to the items."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
 _ALL_CLOSED: Final = release("0.16.0")
@@ -49,14 +47,14 @@ def _keys(
 def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interface: Interface) -> Iterator[Fault]:
     key = interface.objects[name][path[-1]]
     named = names.of_key(name, path[-1], value, interface)
-    nested = next((each for each in _OR.split(key.type) if each in interface.objects), None)
+    nested = next((each for each in _alternatives(key.type) if each in interface.objects), None)
     if named is not None:
         yield Fault("name", option, named.problem, path, str(value), named.known, named.registry)
     elif nested is not None and isinstance(value, dict):
         yield from _keys(option, path, value, nested, interface)
     elif wanted := _wanted(value, key, interface):
         yield Fault("value", option, wanted, path, str(value), key.choices, name)
-    elif limit := outside(value, key.bounds):
+    elif limit := outside(value, key.bounds, value):
         yield Fault("range", option, limit, path, str(value))
 
 
@@ -74,7 +72,18 @@ def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
 
 def _accepts(value: object, kind: str, choices: tuple[str, ...], interface: Interface) -> bool:
     """Return whether one of the alternatives of a type accepts a value; an unknown type accepts any."""
-    return any(_is(value, each, choices, interface) for each in _OR.split(kind))
+    return any(_is(value, each, choices, interface) for each in _alternatives(kind))
+
+
+def _alternatives(kind: str) -> list[str]:
+    """Return the alternatives of a type; those inside brackets belong to its items."""
+    found: list[str] = []
+    for part in kind.split(" | "):
+        if found and found[-1].count("[") > found[-1].count("]"):
+            found[-1] += f" | {part}"
+        else:
+            found.append(part)
+    return found
 
 
 def _is(value: object, kind: str, choices: tuple[str, ...], interface: Interface) -> bool:
@@ -109,7 +118,7 @@ def _items(value: object, head: str, inside: str) -> Sequence[tuple[object, str]
 
 def _described(key: KeySpec) -> str:
     """Return which values a key accepts, apart from null, as the rest of a sentence."""
-    head, inside = _split(next(each for each in _OR.split(key.type) if each != "None"))
+    head, inside = _split(next(each for each in _alternatives(key.type) if each != "None"))
     if head == "list":
         return f"takes a list of {_PLAIN[inside].several}" if inside in _PLAIN else "takes a list"
     if head in _PLAIN:

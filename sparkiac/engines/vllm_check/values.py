@@ -66,17 +66,17 @@ def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
 def limit(option: OptionSpec, word: str) -> str:
     """Return which bound a valid word breaks, as the rest of a sentence; nothing if it breaks none."""
     reads = _READERS[option.type][0] if option.type in _READERS else _anything
-    return outside(reads(word), option.bounds) if option.bounds and word not in {"None", ""} else ""
+    return outside(reads(word), option.bounds, word) if option.bounds and word not in {"None", ""} else ""
 
 
-def outside(value: object, bounds: Mapping[str, float]) -> str:
+def outside(value: object, bounds: Mapping[str, float], written: object) -> str:
     """Return which bound a number breaks, as the rest of a sentence; nothing if it breaks none."""
     broken = [
         f"{words} {bounds[name]}"
         for name, (holds, words) in _BOUNDS.items()
         if name in bounds and isinstance(value, int | float) and not holds(value, bounds[name])
     ]
-    return f"is {broken[0]}, not {value}" if broken else ""
+    return f"is {broken[0]}, not {written}" if broken else ""
 
 
 def _chosen(option: OptionSpec, word: str) -> str:
