@@ -91,6 +91,8 @@ class Locked(NamedTuple):
     """Differences from the former lock."""
     report: Report
     """Pins that are still missing."""
+    plan: Plan
+    """The plan with these pins."""
 
 
 class FixResult(NamedTuple):
@@ -252,8 +254,10 @@ def locked(
 
     data = merge.merged(state.data, state.pins, responses)
     new = InputFile(lock.name if lock else "", lock_text(lock, data))
-    left = stale(lock_state(inventory, new)).findings
-    return Locked(new.raw, comparison.changes(state.data, data), Report.of(map(_as_warning, left)))
+    after = lock_state(inventory, new)
+    assert after.plan is not None, "only the lock has changed"  # noqa: S101
+    left = stale(after).findings
+    return Locked(new.raw, comparison.changes(state.data, data), Report.of(map(_as_warning, left)), after.plan)
 
 
 def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:

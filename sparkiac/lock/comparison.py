@@ -17,7 +17,7 @@ _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sh
 """Key by which hosts fetch; a pin has changed if its value differs."""
 _PLAIN: Final = {
     "image": ("digest", "created", "size_bytes", "manifest", "config", "entrypoint", "command", "signature"),
-    "model": ("commit", "revision", "licence", "gated", "remote_code", "left_out", "tensor_bytes"),
+    "model": ("commit", "revision", "licence", "gated", "private", "remote_code", "left_out", "tensor_bytes"),
     "file": ("sha256", "commit", "revision", "size_bytes"),
 }
 _BY_NAME: Final = {"image": "versions", "model": "config"}

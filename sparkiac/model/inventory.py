@@ -35,6 +35,7 @@ from sparkiac.model.build import Build
 from sparkiac.model.catalog import Platform
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
+from sparkiac.model.references import HUB
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
 
@@ -207,7 +208,7 @@ class Registries(Model):
 class Hub(Model):
     """Where hosts download models from."""
 
-    url: Url = "https://huggingface.co"
+    url: Url = HUB
     """URL of the model hub or of a mirror."""
     api_key: SecretRef | None = None
     """Token for gated and private repositories."""

@@ -89,7 +89,9 @@ class LockedModel(Model):
     licence: Line | None = None
     """Licence, from the model card."""
     gated: bool = False
-    """Whether the download needs an accepted licence and a token."""
+    """Whether the download needs accepted terms and a token."""
+    private: bool = False
+    """Whether the download needs the token of an account with access."""
     remote_code: bool = False
     """Whether config.json or tokenizer_config.json names Python code of the repository (`auto_map`)."""
     tensors: dict[Line, Bytes] = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+HUB: Final = "https://huggingface.co"
+"""The model hub that sparkiac and hosts use by default."""
 _HUB_FILE: Final = "hf://"
 DOCKER_HUB: Final = "docker.io"
 """Registry of an image reference without one."""

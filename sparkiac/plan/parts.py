@@ -128,6 +128,7 @@ class ModelRepository(NamedTuple):
     model: str
     commit: str
     gated: bool
+    private: bool
     files: Mapping[str, tuple[int, str]]
     """Path → size in bytes and sha256."""
 

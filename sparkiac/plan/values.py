@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.memory.budget import HostBudget
+from sparkiac.model.references import HUB
 from sparkiac.plan.rollout import RolloutPlan
+from sparkiac.plan.weights import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,6 +146,21 @@ class PlannedWaiver(NamedTuple):
     """Month after which an image ends it."""
 
 
+class RestrictedModel(NamedTuple):
+    """A gated or private repository, and what loads it."""
+
+    repository: ModelRepository
+    users: tuple[tuple[HostPlan, Container], ...]
+
+    @property
+    def demand(self) -> str:
+        """Return which token the hub demands, and from which hosts."""
+        name, hosts = self.repository.model, ", ".join(dict.fromkeys(host.name for host, _ in self.users))
+        gated = self.repository.gated
+        kind, account = ("gated", "that accepted the terms on") if gated else ("private", "with access to")
+        return f"{name} is {kind}: to download it, {hosts} must send the token of an account {account} {HUB}/{name}"
+
+
 class Plan(NamedTuple):
     """Plan of the whole fleet."""
 
@@ -172,6 +189,14 @@ class Plan(NamedTuple):
     def containers(self) -> Iterator[tuple[HostPlan, Container]]:
         """Return every container with its host."""
         return ((host, container) for host in self.hosts for container in host.containers)
+
+    @property
+    def restricted(self) -> Iterator[RestrictedModel]:
+        """Yield the gated and private repositories that hosts download; what a mirror of the hub demands is unknown."""
+        for each in self.repositories if self.hub.url == HUB else ():
+            loaded = ((host, one) for host, one in self.containers if one.weights.store and each.model in needed(one))
+            if (each.gated or each.private) and (users := tuple(loaded)):
+                yield RestrictedModel(each, users)
 
     @property
     def unpinned(self) -> tuple[str, ...]:

@@ -94,4 +94,4 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
 
 def _repository(name: str, locked: LockedModel) -> ModelRepository:
     files = {path: (file.size_bytes, file.sha256) for path, file in sorted(locked.files.items())}
-    return ModelRepository(name, locked.commit, locked.gated, files)
+    return ModelRepository(name, locked.commit, locked.gated, locked.private, files)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sparkiac.lock.comparison import LockChange, PinChange, PinComparison
 from sparkiac.lock.required import RequiredPin
+from sparkiac.plan import Plan
 from sparkiac.report.characters import escaped_line as shown
 from sparkiac.words.page import Data
 
@@ -26,6 +27,13 @@ _SHORT: Final = {"digest": len("sha256:") + 12, "commit": 12, "sha256": 12}
 def text(changes: Iterable[PinChange]) -> str:
     """Return a line for each changed pin, followed by its changed values."""
     return "".join(f"{shown(line)}\n" for pin in changes for line in _lines(pin))
+
+
+def demands(plan: Plan) -> str:
+    """Return a line for each gated or private model: its hosts, and the secret with their token."""
+    secret = plan.hub.secret
+    token = f"it is the secret {secret}" if secret else "add `hub: {api_key: {secret: hub_token}}` to the inventory"
+    return "".join(f"model {each.demand}; {token}\n" for each in plan.restricted)
 
 
 def data(changes: Iterable[PinChange]) -> list[Data]:

@@ -34,6 +34,26 @@ def diff(before: str, after: str) -> tuple[list[str], list[str]]:
     return went, [line for *_, start, end in changed for line in new[start:end]]
 
 
+def test_a_gated_model_is_told_with_its_hosts_and_their_secret(
+    upstream: Upstream, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "token")
+    upstream.hub.tokens["token"] = frozenset({"acme/mine"})
+    upstream.hub.repositories["acme/mine"] = repository("acme/mine", gated="auto")
+    upstream.write(upstream.deployment(model="acme/mine"))
+    demand = (
+        "model acme/mine is gated: to download it, spark-01 must send the token of an account that accepted the terms "
+        "on https://huggingface.co/acme/mine; "
+    )
+    outcome = cli("lock", "lab.yaml")
+    assert outcome.code == 0
+    assert f"{demand}add `hub: {{api_key: {{secret: hub_token}}}}` to the inventory\n" in outcome.out
+    assert "MDL002" in cli("check", "lab.yaml").text
+    upstream.write(upstream.deployment(model="acme/mine"), more="hub: {api_key: {secret: mine}}\n")
+    assert f"{demand}it is the secret mine\n" in cli("lock", "lab.yaml").out
+    assert "MDL002" not in cli("check", "lab.yaml").text
+
+
 def test_a_first_lock_holds_what_upstream_says(upstream: Upstream, cli: Cli) -> None:
     made = upstream.push("vllm", Labels={"com.nvidia.vllm.version": "0.17.1"})
     outcome = cli("lock", "lab.yaml")

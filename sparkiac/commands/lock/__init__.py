@@ -186,7 +186,7 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     changed = new.raw != former
     written = changed and not dry_run
     if run.output_format == "text":
-        click.echo(words.text(new.changes), nl=False)
+        click.echo(words.text(new.changes) + words.demands(new.plan), nl=False)
     if written and not editing.replaced(run.path, former, new.raw, during="run"):
         return Exit.BUSY
     state = "written" if written else "would be written" if changed else "up to date"

@@ -21,12 +21,11 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sparkiac.model import forms
 from sparkiac.model.base import MOST_BYTES
+from sparkiac.model.references import HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.transport import HttpRequest, HttpResponse, HttpTimeouts, Transport
 
-ENDPOINT: Final = "https://huggingface.co"
-"""The default of HF_ENDPOINT."""
 _TOKEN: Final = re.compile(r"[!-~]+")
 """Characters that a header can contain."""
 _TRUE: Final = frozenset({"1", "ON", "YES", "TRUE"})
@@ -37,7 +36,7 @@ _TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
 
 def endpoint(environ: Mapping[str, str]) -> str:
     """Return the hub's URL without a final slash. Raises `UpstreamError` if HF_ENDPOINT is not a plain URL."""
-    url = environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
+    url = environ.get("HF_ENDPOINT", "").rstrip("/") or HUB
     if not re.fullmatch(forms.URL, url):
         message = f"HF_ENDPOINT is not {forms.FORMS[forms.URL]}"
         hint = "remove user and password from it; the token is in HF_TOKEN"
@@ -91,6 +90,7 @@ class HubRepository(NamedTuple):
     commit: str
     licence: str | None
     gated: bool
+    private: bool
     files: tuple[HubFile, ...]
 
 
@@ -99,7 +99,7 @@ class HubClient:
 
     def __init__(
         self,
-        endpoint: str = ENDPOINT,
+        endpoint: str = HUB,
         token: str | None = None,
         *,
         timeouts: HttpTimeouts = _TIMEOUTS,
@@ -137,7 +137,7 @@ class HubClient:
         try:
             info = ModelInfo(**json.loads(response.body))  # type: ignore[no-untyped-call]
             files = tuple(map(_file, info.siblings or ()))
-            return HubRepository(str(info.sha), _licence(info), bool(info.gated), files)
+            return HubRepository(str(info.sha), _licence(info), bool(info.gated), bool(info.private), files)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = f"{self.endpoint}: invalid listing of {handle}: {error or type(error).__name__}"
             raise UpstreamError(errors.HUB_INVALID, message, "check that HF_ENDPOINT is a model hub") from None

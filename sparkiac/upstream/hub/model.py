@@ -49,6 +49,7 @@ def resolve(
         revision=revision,
         licence=reader.repository.licence,
         gated=reader.repository.gated,
+        private=reader.repository.private,
         remote_code=any("auto_map" in each for each in configs.values()),
         tensors=dict(sorted(elements.items())),
         tensor_bytes=sum(each.size_bytes for each in tensors) if tensors else None,

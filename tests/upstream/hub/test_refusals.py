@@ -73,6 +73,12 @@ def test_a_gated_repository_is_read_once_they_are() -> None:
         assert resolve(HANDLE, hub=client(hub, token=TOKEN)).gated
 
 
+def test_a_private_repository_is_known_as_such() -> None:
+    with Hub(tiny(private=True), tokens={TOKEN: [HANDLE]}) as hub:
+        model = resolve(HANDLE, hub=client(hub, token=TOKEN))
+    assert (model.gated, model.private) == (False, True)
+
+
 def test_a_token_without_permission_is_distinguished_from_terms_that_were_not_accepted() -> None:
     with Hub(tiny(), tokens={TOKEN: []}) as hub:
         hub.fail(Fault("config.json", status=403))
