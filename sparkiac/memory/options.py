@@ -47,6 +47,8 @@ class ServerOptions(NamedTuple):
     """None for the context length of the checkpoint."""
     max_num_seqs: int
     max_num_batched_tokens: int
+    chunk_tokens: int | None
+    """Most tokens of a prompt that one step reads; None without chunked prefill: all of them."""
     gpu_memory_utilization: float
     kv_cache_memory_bytes: int | None
     """Fixed size of the pool; the utilization has no effect then."""
@@ -131,6 +133,7 @@ def read(
         max_model_len=reader.context(),
         max_num_seqs=requests,
         max_num_batched_tokens=batch,
+        chunk_tokens=reader.chunk(batch),
         gpu_memory_utilization=reader.share("gpu_memory_utilization", default_utilization(release)),
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
@@ -187,6 +190,12 @@ class _OptionReader:
         """Return the maximum request length; `auto` is the context length of the checkpoint."""
         automatic = self.given.get("max_model_len") in ("auto", -1)
         return None if automatic else self.optional("max_model_len")
+
+    def chunk(self, batch: int) -> int | None:
+        """Return the most tokens of a prompt that one step reads (vLLM, Scheduler.schedule)."""
+        if self.boolean("enable_chunked_prefill") is False:
+            return None
+        return min(batch, whole(self.given.get("long_prefill_token_threshold")) or batch)
 
     def share(self, name: str, default: float) -> float:
         """Return a share above 0 and at most 1."""

@@ -73,7 +73,6 @@ class Reads(NamedTuple):
 
     low: int
     high: int
-    source: str
 
 
 class Drafting(NamedTuple):
@@ -110,11 +109,8 @@ def reads(
         return Unknown(("total and active parameters",))
     by_params = round(weights_bytes * active_params / total_params)
     by_tensors = _by_tensors(tensors, width)
-    source = "loaded bytes times active over total parameters"
-    if by_tensors is None:
-        return Reads(by_params, by_params, source)
-    both = sorted((by_params, min(by_tensors, weights_bytes)))
-    return Reads(both[0], both[1], f"{source}; packed tensors as experts")
+    low, high = sorted((by_params, by_params if by_tensors is None else min(by_tensors, weights_bytes)))
+    return Reads(low, high)
 
 
 def growth(width: Width, tokens: int, *, active_params: float | None) -> tuple[float, float]:
@@ -202,6 +198,12 @@ def step_tokens(drafts: int, acceptance: float) -> float:
 def prefill_seconds(tokens: int, *, rates: Prefill) -> Range:
     """Return the time to first token of a prompt, from published rates in tokens per second."""
     return Range(tokens / rates.high, tokens / rates.low, rates.source)
+
+
+def step_s(weights_bytes: int, shape: Shape, *, machine: GpuSpeed = SPARK) -> float:
+    """Return the most seconds that a step takes beside the computation of its tokens: it reads all weights once."""
+    pace = _pace(shape, machine)
+    return weights_bytes / (pace.share[0] * machine.bandwidth) + len(shape.layers) * pace.layer_s[0]
 
 
 def prefill_rates(shape: Shape, active_params: float, *, machine: GpuSpeed = SPARK) -> Range:

@@ -15,22 +15,15 @@ from sparkiac.memory.fit import Advice, Fit, UtilizationStep
 from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.values import Term, Unknown, known_bytes, least_bytes
 from sparkiac.model.inventory import Workload
+from sparkiac.plan import speeds
 from sparkiac.plan.container import Container
 from sparkiac.plan.parts import Proof
 from sparkiac.plan.values import HostPlan
 
 PROMPTS: Final = (1_000, 8_000, 64_000)
 """Prompt lengths in tokens for the estimates of time to first token; those longer than the context are skipped."""
-_KINDS: Final = {
-    "weights": "weights",
-    "drafter": "weights",
-    "KV cache": "cache",
-    "CUDA graphs": "runtime",
-    "runtime": "runtime",
-    "activations": "runtime",
-    "encoder cache": "runtime",
-    "NCCL": "runtime",
-}
+_KINDS: Final = {"weights": "weights", "drafter": "weights", "KV cache": "cache"}
+"""Name of a term → kind of its segment, if it is not `runtime`."""
 
 
 class MemorySegment(NamedTuple):
@@ -68,6 +61,20 @@ class FirstToken(NamedTuple):
     source: str
 
 
+class Stall(NamedTuple):
+    """Estimated seconds between two tokens of the other requests while a long prompt is read."""
+
+    chunk_tokens: int
+    """Tokens of the prompt that one step reads."""
+    low_s: float
+    high_s: float
+    source: str
+    half_tokens: int | None
+    """Value of max_num_batched_tokens that halves it; None if vLLM might not start with it."""
+    loss_percent: int | None
+    """How much slower prompts are then read, at most."""
+
+
 class DeploymentMemory(NamedTuple):
     """Memory use and speed of one deployment on one host."""
 
@@ -100,6 +107,8 @@ class DeploymentMemory(NamedTuple):
     """KV cache at other utilizations."""
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
+    stall: Stall | Unknown | None
+    """None for a server that answers one request at a time."""
     assumes: str | None
     """Assumption behind all figures, such as a vLLM version; with one, they are only an estimate."""
     record: str | None
@@ -217,6 +226,7 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
         steps=proof.steps,
         decode=_decode(proof),
         first_token=_first_token(proof),
+        stall=stall(proof),
         assumes=proof.assumption,
         record=proof.record,
         unused_records=proof.unused,
@@ -243,6 +253,34 @@ def _first_token(proof: Proof) -> tuple[FirstToken, ...] | Unknown:
     longest = _longest(proof)
     expected = ((each, speed.prefill_seconds(each, rates=proof.prefill)) for each in PROMPTS if each <= longest)
     return tuple(FirstToken(each, *seconds) for each, seconds in expected)
+
+
+def stall(proof: Proof) -> Stall | Unknown | None:
+    """Return how long other requests wait for their next token while a prompt of the longest length is read.
+
+    A step has one token for each of them, and a chunk of the prompt.
+    """
+    options, rates, longest = proof.options, proof.prefill, _longest(proof)
+    if isinstance(rates, Unknown):
+        return _with_missing_facts(rates, proof)
+    if isinstance(options, Unknown):
+        return options
+    if options.max_num_seqs == 1:
+        return None
+    chunk = min(options.chunk_tokens or longest, longest)
+    low_s, high_s, source = speed.prefill_seconds(chunk, rates=rates)
+    return Stall(chunk, round(low_s, 2), round(high_s, 2), source, *_half(proof, options, chunk, low_s))
+
+
+def _half(proof: Proof, options: ServerOptions, chunk: int, low_s: float) -> tuple[int, int] | tuple[None, None]:
+    """Return half a chunk and its loss in percent: twice as many chunks read the weights twice as often, at most."""
+    cache, shape, weights = proof.cache, proof.shape, speeds.inside(proof.server, "weights")
+    if isinstance(cache, Unknown) or isinstance(shape, Unknown) or options.chunk_tokens is None or weights is None:
+        return None, None
+    half, more_s = chunk // 2, speed.step_s(weights, shape)
+    # A batch holds at least a token of each request and, for states that are cached, a block.
+    starts = half >= max(options.max_num_seqs, cache.block_tokens)
+    return (half, round(100 * more_s / (low_s + more_s))) if starts else (None, None)
 
 
 def _longest(proof: Proof) -> int:

@@ -1,4 +1,4 @@
-"""Format sizes, counts, ranges and unknown values for readers."""
+"""Format sizes, counts, ranges, images and unknown values for readers."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ def span(low: float, high: float, unit: str) -> str:
     """Format a range: 41 to 96 tokens/s."""
     first, last = figure(low), figure(high)
     return f"{first} {unit}" if first == last else f"{first} to {last} {unit}"
+
+
+def brief_image(pinned: str) -> str:
+    """Return an image with 12 digits of its digest."""
+    name, at, digest = pinned.partition("@sha256:")
+    return f"{name}@{digest[:12]}" if at else pinned
 
 
 def unknown(found: Unknown) -> str:

@@ -170,10 +170,6 @@ class Peer(NamedTuple):
     address: str
 
 
-NO_RATE: Final = Unknown(("published prefill rate",))
-"""Result for a model without a published prefill rate."""
-
-
 class Proof(NamedTuple):
     """The memory calculation of one server, with the estimated speeds."""
 

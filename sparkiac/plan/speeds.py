@@ -10,7 +10,6 @@ from sparkiac.memory.prediction import Prediction
 from sparkiac.memory.values import Unknown, known_bytes, unknown_of
 from sparkiac.model.facts import ModelFacts, Prefill
 from sparkiac.plan import facts
-from sparkiac.plan.parts import NO_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +111,7 @@ class _SpeedFacts(NamedTuple):
 def _speed(it: KnownServer, found: Prediction, server: ServerMemory, acceptance: float | None) -> _SpeedFacts | Unknown:
     total, active = it.parameters
     read = speed.reads(
-        _inside(server, "weights"),
+        inside(server, "weights"),
         total_params=total,
         active_params=active,
         tensors=it.locked.tensors if it.locked else None,
@@ -126,7 +125,8 @@ def _speed(it: KnownServer, found: Prediction, server: ServerMemory, acceptance:
     return _SpeedFacts(read, layout, shape, _drafting(it, server, shape, accepted), slower_s)
 
 
-def _inside(server: ServerMemory, name: str) -> int | None:
+def inside(server: ServerMemory, name: str) -> int | None:
+    """Return the size of a term of the requested memory; None if it is unknown."""
     return next((known_bytes(term.size_bytes) for term in server.inside if term.name == name), None)
 
 
@@ -137,7 +137,7 @@ def _drafting(
     if drafts is None:
         return None
     tokens, active_b = drafts.get("num_speculative_tokens") or 0, it.parameters[1]
-    size, output = _inside(server, "drafter"), (shape.width.hidden or 0) * (shape.width.vocabulary or 0)
+    size, output = inside(server, "drafter"), (shape.width.hidden or 0) * (shape.width.vocabulary or 0)
     ranks = it.container.server.options.get("tensor_parallel_size") or 1
     return speed.Drafting(
         tokens,
@@ -155,6 +155,6 @@ def prefill(it: KnownServer, found: Prediction) -> Prefill | Unknown:
     if known := measured or (it.catalogued.prefill if it.catalogued else None):
         return known
     if isinstance(found.shape, Unknown) or active_b is None:
-        return NO_RATE
+        return Unknown(("published prefill rate",))
     rates = speed.prefill_rates(found.shape, active_b * 1e9)
     return Prefill(low=rates.low, high=rates.high, source=rates.source)

@@ -10,9 +10,8 @@ from sparkiac.memory.fit import Advice, Fit
 from sparkiac.memory.recorded import MEASURED
 from sparkiac.memory.values import GIB, Unknown
 from sparkiac.plan import Plan
-from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment
+from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment, Stall
 from sparkiac.plan.numbers import CAPTURE, count, gib, over_budget, span, unknown
-from sparkiac.plan.parts import NO_RATE
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "free on host")
 """Table heads of `steps`; requests are concurrent requests of the longest length."""
@@ -21,7 +20,6 @@ TIGHT_BYTES: Final = 2 * GIB
 _NOT_COMPARED: Final = "no real server of this model family on a GPU; run sparkiac memory --from-log after the start"
 CURRENT: Final = "current"
 """Marks the row of the configured utilization."""
-_NO_RATE: Final = "unknown (no published prefill rate)"
 _SET_SERVICE: Final = "set memory_gib of the service"
 
 
@@ -81,12 +79,6 @@ def free(host: HostMemoryUse) -> str:
 def label(part: MemorySegment) -> str:
     """Return the name of a segment after the name of its deployment."""
     return f"{part.owner} {part.name}" if part.owner and part.owner != part.name else part.name
-
-
-def brief_image(pinned: str) -> str:
-    """Return an image with 12 digits of its digest."""
-    name, at, digest = pinned.partition("@sha256:")
-    return f"{name}@{digest[:12]}" if at else pinned
 
 
 def verdict(use: HostMemoryUse) -> Verdict:
@@ -271,12 +263,20 @@ def _decode(account: DeploymentMemory) -> Iterator[LabelledValue]:
 
 def _first_token(account: DeploymentMemory) -> Iterator[LabelledValue]:
     if isinstance(account.first_token, Unknown):
-        missing = account.first_token
-        yield LabelledValue("time to first token", _NO_RATE if missing == NO_RATE else unknown(missing))
+        yield LabelledValue("time to first token, stall by a long prompt", unknown(account.first_token))
         return
     for each in account.first_token:
         label = f"time to first token, prompt of {count(each.prompt_tokens)} tokens"
         yield LabelledValue(label, span(each.low_s, each.high_s, "s"))
+    if account.stall is not None:
+        yield LabelledValue("stall by a long prompt", _stall(account.stall))
+
+
+def _stall(found: Stall | Unknown) -> str:
+    if isinstance(found, Unknown):
+        return unknown(found)
+    chunks = f"chunks of {count(found.chunk_tokens)} tokens"
+    return f"other requests wait {span(found.low_s, found.high_s, 's')} for their next token ({chunks})"
 
 
 def rollout(plan: Plan) -> RolloutWords | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
-from sparkiac.plan.numbers import gib
+from sparkiac.plan.numbers import brief_image, gib
 from sparkiac.plan.parts import Dependency
 from sparkiac.render import labels
 from sparkiac.render.drawing import Drawing, draw
@@ -141,7 +141,7 @@ def _image(each: Container | Program) -> dict[str, str]:
     """Return the image with a digest of 12 digits, and the full reference for the tooltip."""
     if isinstance(each, Program):
         return {"image": each.argv[0], "whole": each.argv[0]}
-    return {"image": labels.brief_image(each.image.pull), "whole": each.image.pull}
+    return {"image": brief_image(each.image.pull), "whole": each.image.pull}
 
 
 def _link(link: Dependency) -> str:

@@ -9,7 +9,8 @@ from operator import attrgetter
 from string import Formatter
 from typing import Any, Final
 
-from sparkiac.plan import Container, HostPlan, ModelFacts, facts
+from sparkiac.memory.values import Unknown
+from sparkiac.plan import Container, HostPlan, ModelFacts, facts, memory_use
 
 _UNSET: Final = "auto"
 """The value that leaves the choice to vLLM."""
@@ -48,6 +49,7 @@ class Subject:
             "workload": lambda key: getattr(server.workload, key, None),
             "network": lambda key: None if self._known is None else NETWORK[key](self._known),
             "config": self._of_config,
+            "stall": lambda key: getattr(self._stall, key, None),
         }
 
     def _of_config(self, key: str) -> Any:  # noqa: ANN401  plain data
@@ -58,6 +60,11 @@ class Subject:
         config = proof.config if proof else {}
         found = _inside(config, f"text_config.{key}")
         return _inside(config, key) if found is None else found
+
+    @cached_property
+    def _stall(self) -> memory_use.Stall | Unknown | None:
+        proof = self.host.proofs.get(self.container.name)
+        return memory_use.stall(proof) if proof else None
 
     @cached_property
     def _known(self) -> ModelFacts | None:

@@ -15,10 +15,10 @@ from sparkiac.model.records import StartSubject
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
-from sparkiac.plan.numbers import count, gib
+from sparkiac.plan.numbers import brief_image, count, gib
 from sparkiac.plan.startup_log import SIZES, StartupComparison
 from sparkiac.render import labels, summary
-from sparkiac.render.labels import MemoryRow, brief_image, verdict
+from sparkiac.render.labels import MemoryRow, verdict
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped
 from sparkiac.resolve import Explained

@@ -8,7 +8,7 @@ from typing import Final
 from sparkiac import catalog
 from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB, least_bytes
-from sparkiac.render.labels import brief_image
+from sparkiac.plan.numbers import brief_image
 from sparkiac.resolve import search
 from sparkiac.words.page import NARROW, Blocks, Data, Row, counted, grid, number, section, stacked, table
 

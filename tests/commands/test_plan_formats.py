@@ -129,8 +129,8 @@ def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str],
     [account] = memory["accounts"]
     assert sorted(account) == [
         *("advice", "assumes", "busy", "compared", "context", "decode", "first_token", "fit", "inside", "leads"),
-        *("max_num_seqs", "name", "outside", "pool", "record", "request_bytes", "requested", "shortage_bytes", "steps"),
-        *("unused_records", "utilization", "workload"),
+        *("max_num_seqs", "name", "outside", "pool", "record", "request_bytes", "requested", "shortage_bytes", "stall"),
+        *("steps", "unused_records", "utilization", "workload"),
     ]
     assert account["workload"] == {"users": 2, "context": 65536}
     assert sorted(account["advice"]) == ["freed_bytes", "pool_bytes", "told", "utilization"]

@@ -15,6 +15,7 @@ from tests.plan.fleets import ONES, PAIR, deployment, planned, service
 
 if TYPE_CHECKING:
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
+    from sparkiac.plan.parts import Proof
 
 GIB: Final = 1 << 30
 _CONFIG: Final = (
@@ -186,7 +187,7 @@ def test_an_unknown_proof_names_what_is_missing_and_who_could_tell() -> None:
         "KV cache": f"unknown, missing: config.json, weights; {hub}",
         "2 requests of 8,192 tokens": f"unknown, missing: config.json; {hub}",
         "decode": f"unknown, missing: weights, config.json; {hub}",
-        "time to first token": "unknown (no published prefill rate)",
+        "time to first token, stall by a long prompt": "unknown, missing: published prefill rate",
     }
 
 
@@ -255,6 +256,65 @@ def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_con
     assert not isinstance(found.first_token, Unknown)
     assert [each.prompt_tokens for each in found.first_token] == [1000, 8000]
     assert "Spark guide" in " ".join(labels.speed_sources(found))
+
+
+STALLS: Final = "measured: {weights_bytes: 20000000000, overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
+
+
+def stalling(options: str, *, model: str = QWEN) -> Proof:
+    """Return the proof of a model whose prefill rate is known."""
+    text = deployment(f"set: {{max_model_len: 65536, {options}}}", STALLS).replace("example/model", model)
+    return planned(text, locked=LOCK.replace("example/big", QWEN)).hosts[0].proofs["chat"]
+
+
+@pytest.mark.parametrize(
+    ("options", "chunk", "smaller"),
+    [
+        ("max_num_batched_tokens: 16384", 16384, 8192),
+        ("max_num_batched_tokens: 262144", 65536, 32768),
+        ("max_num_batched_tokens: 16384, long_prefill_token_threshold: 4096", 4096, 2048),
+        ("max_num_batched_tokens: 16384, long_prefill_token_threshold: 0", 16384, 8192),
+        ("max_num_batched_tokens: 2048, max_num_seqs: 2048", 2048, None),
+        ("max_num_batched_tokens: null", 2048, 1024),
+        ("max_num_batched_tokens: null, enable_chunked_prefill: false", 65536, None),
+    ],
+    ids=["set", "longest prompt", "threshold", "no threshold", "one token each", "default", "whole prompts"],
+)
+def test_a_step_of_others_takes_as_long_as_a_chunk_of_a_prompt(options: str, chunk: int, smaller: int | None) -> None:
+    found = memory_use.stall(stalling(options))
+    assert isinstance(found, memory_use.Stall)
+    assert found.chunk_tokens == chunk
+    assert 6000 < chunk / found.low_s < 6500
+    assert found.half_tokens == smaller
+    assert (found.loss_percent is None) == (smaller is None)
+
+
+def test_half_a_chunk_costs_another_reading_of_the_weights_at_most() -> None:
+    """20 GB at 48 % of 273 GB/s and 36 layers of 100 us are 0.16 s; 8,192 tokens at 6,240 a second are 1.31 s."""
+    found = memory_use.stall(stalling("max_num_batched_tokens: 8192"))
+    assert isinstance(found, memory_use.Stall)
+    assert (found.low_s, found.half_tokens, found.loss_percent) == (1.31, 4096, 11)
+
+
+def test_a_stall_is_printed_with_its_range_and_its_chunk() -> None:
+    text = deployment("set: {max_model_len: 65536, max_num_batched_tokens: 16384}", MEASURED)
+    found = said(text.replace("example/model", "google/gemma-4-26B-A4B-it"))["stall by a long prompt"]
+    assert found == "other requests wait 2.2 to 4.5 s for their next token (chunks of 16,384 tokens)"
+
+
+def test_one_request_at_a_time_stalls_no_other_one() -> None:
+    assert memory_use.stall(stalling("max_num_seqs: 1")) is None
+
+
+def test_a_chunk_that_does_not_hold_a_block_is_not_advised() -> None:
+    """States that are cached need whole blocks: vLLM does not start with a smaller batch."""
+    options = "max_num_batched_tokens: 2048, enable_prefix_caching: true"
+    proof = stalling(options, model="nvidia/Qwen3.6-27B-NVFP4")
+    found = memory_use.stall(proof)
+    assert not isinstance(proof.cache, Unknown)
+    assert proof.cache.block_tokens > 1024
+    assert isinstance(found, memory_use.Stall)
+    assert found.half_tokens is found.loss_percent is None
 
 
 def decoded(recipe: str, lock: str, *options: str) -> tuple[float, float]:

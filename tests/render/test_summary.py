@@ -63,7 +63,7 @@ def test_what_a_deployment_holds_and_what_is_expected_of_it(rendered: Rendered) 
     facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
     assert facts["one request of 65,536 tokens"].startswith("fits: needs ")
     assert facts["2 requests of 65,536 tokens"].startswith("fits: needs ")
-    assert facts["time to first token"] == "unknown (no published prefill rate)"
+    assert facts["time to first token, stall by a long prompt"] == "unknown, missing: published prefill rate"
     steps = [row for row in rows(text) if len(row) == 5 and row[-1] == "current"]
     assert [row[0] for row in steps] == ["0.50"]
 

@@ -49,6 +49,9 @@ deployments:
 """Three hosts without a switch."""
 
 
+TWO: Final = "workload: {users: 2, context: 8192}"
+
+
 def driver(version: str) -> str:
     """Write a deployment on a host with this driver."""
     return deployment(host=f'spark-01: {{address: 192.168.1.11, driver: "{version}"}}')
@@ -375,6 +378,11 @@ _TEXTS: Final[dict[str, list[str]]] = {
         of(QWEN, "set: {max_model_len: 1010000}"),
         of("google/gemma-4-26B-A4B-it", "set: {max_model_len: 262144}"),
         of("google/gemma-4-26B-A4B-it", "set: {max_model_len: 301000}"),
+        of(QWEN, "set: {max_model_len: 65536, max_num_batched_tokens: 16384}", TWO),
+        of(QWEN, "set: {max_model_len: 65536, max_num_batched_tokens: 16384}"),
+        of(QWEN, "set: {max_model_len: 65536, max_num_batched_tokens: 16384}", TWO.replace("2", "1")),
+        of(QWEN, "set: {max_model_len: 65536, max_num_batched_tokens: 8192}", TWO),
+        of(QWEN, "set: {max_model_len: 65536, max_num_batched_tokens: 16384, enable_chunked_prefill: false}", TWO),
     ],
 }
 

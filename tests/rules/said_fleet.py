@@ -164,4 +164,7 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MON008", 6): (
         ("MON008 10:26 chat accepts prompts of 301000 tokens; processing one of that length takes more than 60 s"),
     ),
+    ("MON008", 7): (
+        "MON008 10:57 while chat reads a long prompt, each other request waits at least 1.76 s for its next token",
+    ),
 }

@@ -37,7 +37,7 @@ FACTS = [
     for number, fact in enumerate(sheet.facts, start=1)
 ]
 every_fact = pytest.mark.parametrize("fact", FACTS)
-SPACES = {"set", "env", "speculative", "recipe", "network", "config", "workload"}
+SPACES = {"set", "env", "speculative", "recipe", "network", "config", "workload", "stall"}
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
 COMPARED = Evidence("ab", "https://example.org/1", "2026-09", hardware="GB10", note="kho=off alone", by="anna")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog, engines
-from sparkiac.render.labels import brief_image
+from sparkiac.plan.numbers import brief_image
 from sparkiac.resolve import catalogued
 from sparkiac.words import entries as of_recipes
 from sparkiac.words import images as of_images
