@@ -11,7 +11,8 @@ import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.apply import AnsibleCommand, require_answer
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, known, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, known, reject
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

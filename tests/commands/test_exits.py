@@ -126,7 +126,7 @@ def test_exit_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["genrate", "lab.yaml"], "unknown command 'genrate'; did you mean 'generate'?"),
         (["qqq"], "unknown command 'qqq'; none of the "),
         (["--verbose"], "No such option"),
-        (["generate"], "Missing argument 'INVENTORY'"),
+        (["generate"], "name one of the inventories: inventories/"),
         (["check", "lab.yaml", "more"], "takes one inventory"),
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),

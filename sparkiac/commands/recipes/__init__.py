@@ -9,7 +9,8 @@ import click
 
 from sparkiac import engines
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, known, reject
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, known, reject
+from sparkiac.commands.inventories import INVENTORY
 from sparkiac.commands.recipes.writing import own
 
 if TYPE_CHECKING:
