@@ -14,41 +14,45 @@ from sparkiac.commands.inputs import CommandGroup
 from sparkiac.commands.verbs import VERBS
 
 GROUPS: Final = {
-    "Write an inventory": {
+    "Start": {
         "init": "Create a repository for a fleet.",
         "add": "Add a deployment to an inventory.",
-        "remove": "Remove a deployment from an inventory.",
-        "import": "Draft an inventory from recipes, command lines and containers.",
         "recipes": "List and search recipes, variants and fragments.",
-        "images": "List images: vLLM releases, drivers, limits.",
-        "secrets": "Generate and store the secrets that hosts need.",
-        "schema": "Print the JSON Schema of the inventory.",
-    },
-    "Check it and generate files": {
         "lock": "Pin image tags, model revisions and files.",
         "check": "Check an inventory and its lock.",
-        "rules": "List the rules and explain why they exist.",
         "plan": "Show what runs where and how much memory it needs.",
-        "diff": "Show what a change of an inventory does to the hosts.",
         "generate": "Render an inventory into reviewed files.",
-        "export": "Convert a deployment for another tool.",
+        "diff": "Show what a change of an inventory does to the hosts.",
     },
-    "Change hosts": {
+    "Run it": {
+        "secrets": "Generate and store the secrets that hosts need.",
         "apply": "Show what changes on the hosts, ask, and apply it.",
+        "status": "Show the state of hosts and servers, and what differs.",
+    },
+    "Every day": {
+        "remove": "Remove a deployment from an inventory.",
         **{name: verb.summary for name, verb in VERBS.items()},
     },
-    "Look at hosts": {
-        "status": "Show the state of hosts and servers, and what differs.",
+    "Look into it": {
         "logs": "Show the logs of a host or deployment, merged by time.",
-        "verify": "Check the API of each server step by step, with evidence.",
         "diagnose": "Find known problems in the logs of a server.",
-        "memory": "Compare the plan with a vLLM startup log.",
+        "verify": "Check the API of each server step by step, with evidence.",
         "bench": "Measure model servers and compare the results.",
+        "memory": "Compare the plan with a vLLM startup log.",
         "fabric": "Find, check and measure the links between hosts.",
     },
-    "Learn": {"docs": "Show the documentation, offline."},
+    "Move from and to other tools": {
+        "import": "Draft an inventory from recipes, command lines and containers.",
+        "export": "Convert a deployment for another tool.",
+    },
+    "Look up": {
+        "docs": "Show the documentation, offline.",
+        "rules": "List the rules and explain why they exist.",
+        "images": "List images: vLLM releases, drivers, limits.",
+        "schema": "Print the JSON Schema of the inventory.",
+    },
 }
-"""Heading of the help → command → its line. It is kept here so that `--help` does not import the commands."""
+"""Heading of the help → command → its line, in the order of use; here, so that `--help` does not import commands."""
 COMMANDS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 ELSEWHERE: Final = {
     "run": "`sparkiac apply INVENTORY` starts what the inventory lists",

@@ -25,7 +25,9 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
 TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
 SCRIPTS: Final = [*(path for _, path in assets.files("playbooks/roles/programs/files")), PACKAGE / "host/launcher"]
-SHARED: Final = frozenset({"commands", "completion", "editing", "inputs", "live", "prompts", "terminal", "verbs"})
+SHARED: Final = frozenset({
+    "commands", "completion", "editing", "inputs", "inventories", "live", "prompts", "terminal", "verbs"
+})  # fmt: skip
 """What stands beside the commands, and is none."""
 LONGEST_FUNCTION: Final = 40
 LONGEST_MODULE: Final = 300

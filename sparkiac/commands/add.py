@@ -10,6 +10,7 @@ import click
 
 from sparkiac.commands import completion, prompts
 from sparkiac.commands.inputs import FORMAT, known, planned, reject
+from sparkiac.commands.inventories import inventory_option
 from sparkiac.commands.prompts import FILL
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ _FIRST_PORT: Final = 8000
     metavar="HOST[,HOST]",
     help="Host or hosts that serve it, leader first.",
 )
-@click.option(
-    "--to", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
-)
+@inventory_option("--to")
 @click.option("--name", help="Name of the deployment; default: that of the model or recipe.")
 @click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port; default: that of the recipe, or the next free one.")

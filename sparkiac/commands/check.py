@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, read, reject, show
+from sparkiac.commands.inputs import Exit, exit_code, known, read, reject, show
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

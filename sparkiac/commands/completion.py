@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac.commands.inventories import inventories
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-_FOLDER: Final = Path("inventories")
-"""Where `sparkiac init` puts inventories."""
 
 
 def recipes(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -80,7 +79,7 @@ def _names(ctx: click.Context, section: str) -> list[str]:
     from sparkiac.source import gate
 
     typed = ctx.params.get("inventory") or next(iter(ctx.params.get("words") or ()), None)
-    files = [Path(typed)] if typed else [each for each in _FOLDER.glob("*.yaml") if not each.match("*.lock.yaml")]
+    files = [Path(typed)] if typed else inventories()
     try:
         raw = files[0].read_bytes() if len(files) == 1 else b""
     except OSError:

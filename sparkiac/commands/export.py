@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import INVENTORY, Exit, known, planned, reject
+from sparkiac.commands.inputs import Exit, known, planned, reject
+from sparkiac.commands.inventories import INVENTORY
 from sparkiac.report.characters import escaped_line
 
 

@@ -11,7 +11,6 @@ import click
 from sparkiac import __version__
 from sparkiac.commands.inputs import (
     FORMAT,
-    INVENTORY,
     WRITE_EXITS,
     Exit,
     hashes,
@@ -23,6 +22,7 @@ from sparkiac.commands.inputs import (
     reject,
     show,
 )
+from sparkiac.commands.inventories import INVENTORY
 from sparkiac.report import hints
 from sparkiac.report.characters import escaped_line
 

@@ -47,10 +47,9 @@ class Exit(IntEnum):
 
 
 T = TypeVar("T")
-_LOCK: Final = ".lock.yaml"
+LOCK_SUFFIX: Final = ".lock.yaml"
 WRITE_EXITS: Final = {"WouldOverwrite": Exit.STALE, "UnsafeTarget": Exit.IO, "Busy": Exit.BUSY}
 """Error of the package `write` → exit code."""
-INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
 FORMAT = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Output format of findings."
 )
@@ -122,8 +121,8 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         named = f"{click.format_filename(inventory)} {_missing(inventory)}"
         reject(f"{named}; name an inventory file, such as inventories/lab.yaml")
     printable(inventory)
-    if inventory.name.endswith(_LOCK):
-        fitting = inventory.with_name(f"{inventory.name.removesuffix(_LOCK)}.yaml")
+    if inventory.name.endswith(LOCK_SUFFIX):
+        fitting = inventory.with_name(f"{inventory.name.removesuffix(LOCK_SUFFIX)}.yaml")
         reject(f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}")
     lock = lock_path(inventory)
     own = recipes_path(inventory)
@@ -248,7 +247,7 @@ def printable(path: Path) -> Path:
 
 def lock_path(inventory: Path) -> Path:
     """Return the path of an inventory's lock: lab.yaml → lab.lock.yaml."""
-    return inventory.with_name(f"{inventory.stem}{_LOCK}")
+    return inventory.with_name(f"{inventory.stem}{LOCK_SUFFIX}")
 
 
 def exit_code(outcome: Outcome) -> Exit:

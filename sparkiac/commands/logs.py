@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import INVENTORY, Exit, planned
+from sparkiac.commands.inputs import Exit, planned
+from sparkiac.commands.inventories import INVENTORY
 from sparkiac.commands.verbs import WrittenText, named
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, known, planned, reject
+from sparkiac.commands.inventories import INVENTORY
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import INVENTORY, Exit, exit_code, known, mention, print_json, read, reject, show
+from sparkiac.commands.inputs import Exit, exit_code, known, mention, print_json, read, reject, show
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,12 @@ import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.inputs import FORMAT, known, planned, reject
+from sparkiac.commands.inventories import inventory_option
 
 
 @click.command()
 @click.argument("deployment", shell_complete=completion.deployments)
-@click.option(
-    "--from", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
-)
+@inventory_option("--from")
 @FORMAT
 def remove(deployment: str, inventory: Path, output_format: str) -> int:
     """Remove DEPLOYMENT from an inventory and print the diff; other lines and their comments stay.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned, printable, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, known, planned, printable, reject
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,8 @@ import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.apply import AnsibleCommand, require_answer
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, known, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, known, reject
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +81,7 @@ _STATE: Final = WrittenText("COMMIT|previous", "previous|[0-9a-z]{7,40}", "previ
 _VERSION: Final = WrittenText("VERSION", r"[0-9]+([.][0-9]+)+", "580.142")
 VERBS: Final = {
     "turn": Verb(
-        "Switch the hosts to another turn: to other models that share them.",
+        "Switch the hosts to another turn: other models that share them.",
         "Switched {} to the turn NAME",
         "Switch {} to the turn NAME?",
         "The units of the current turn are drained and stopped, those of TURN are started and checked. A host on which "
@@ -88,7 +89,7 @@ VERBS: Final = {
         "a turn",
     ),
     "rollback": Verb(
-        "List the states of the fleet: which commit ran when; or go back to one.",
+        "List which commit the fleet ran when, or go back to one.",
         "Switched {}",
         "Switch {} back?",
         "Without --to it changes nothing. A state is what all hosts ran after an apply; its name is the commit of the "
@@ -121,7 +122,7 @@ VERBS: Final = {
         "a unit",
     ),
     "reboot": Verb(
-        "Reboot hosts one after the other, and wait until they serve again.",
+        "Reboot hosts one by one, and wait until each serves again.",
         "Rebooted {}",
         "Reboot {}?",
         "Each host is drained, its units are stopped, and after the reboot it is checked. The hosts of a group reboot "

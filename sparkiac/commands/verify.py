@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, answer, known, planned
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, known, planned
+from sparkiac.commands.inventories import INVENTORY
 
 
 @click.command()

@@ -19,6 +19,8 @@ class RecipeQuery(NamedTuple):
 
     model: str | None = None
     """Part of name, model handle or title."""
+    words: tuple[str, ...] = ()
+    """Parts of name, model handle, title or a use case; an entry matches if it has all of them."""
     use_cases: tuple[str, ...] = ()
     """Use cases; an entry matches if it has all of them."""
     max_weights_gib: float | None = None
@@ -55,6 +57,7 @@ def matches(found: Catalogued, query: RecipeQuery) -> bool:
     named = (found.name, found.entry.title, values.get("model", ""))
     return (
         (query.model is None or any(_has(text, query.model) for text in named))
+        and all(any(_has(text, word) for text in (*named, *found.use_cases)) for word in query.words)
         and set(query.use_cases) <= set(found.use_cases)
         and (query.max_weights_gib is None or (size is not None and size <= query.max_weights_gib * GIB))
         and query.nodes in {None, found.nodes}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.cli import COMMANDS, ELSEWHERE
+from sparkiac.cli import COMMANDS, ELSEWHERE, GROUPS
 from sparkiac.commands.verbs import VERBS
 from sparkiac.write.staging import TargetPaths
 from tests.commands.looks import everything
@@ -126,7 +126,7 @@ def test_exit_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["genrate", "lab.yaml"], "unknown command 'genrate'; did you mean 'generate'?"),
         (["qqq"], "unknown command 'qqq'; none of the "),
         (["--verbose"], "No such option"),
-        (["generate"], "Missing argument 'INVENTORY'"),
+        (["generate"], "name one of the inventories: inventories/"),
         (["check", "lab.yaml", "more"], "takes one inventory"),
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),
@@ -278,12 +278,23 @@ def test_help_shows_every_option(cli: Cli, command: str) -> None:
         assert "--format [text|json" in outcome.out
 
 
-def test_the_list_of_commands_is_the_folders(cli: Cli) -> None:
+def test_the_list_of_commands_is_the_folders() -> None:
     folder = Path(pipeline.__file__).parent / "commands"
     packages = {path.parent.name for path in folder.glob("*/__init__.py")}
     modules = {path.stem for path in folder.glob("*.py")} - SHARED - {"__init__"}
     assert set(COMMANDS) == {name.rstrip("_") for name in packages | modules} | set(VERBS)
-    assert all(f"  {command} " in cli("--help").out for command in COMMANDS)
+
+
+def test_the_help_has_every_command_once_on_one_line_of_a_narrow_terminal(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = cli("--help").out.partition("\nStart:\n")[2].splitlines()
+    lines = [line for line in listed if line and not line.endswith(":")]
+    assert lines == [f"  {name:9}  {text}" for name, text in COMMANDS.items()]
+    assert max(map(len, lines)) <= 80
+    assert len(COMMANDS) == sum(map(len, GROUPS.values()))
+    assert list(COMMANDS)[:8] == ["init", "add", "recipes", "lock", "check", "plan", "generate", "diff"]
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

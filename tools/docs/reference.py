@@ -130,7 +130,8 @@ def option(given: click.Option, context: click.Context) -> tuple[str, str, str]:
     names = ", ".join(given.opts) + "".join(f" / {each}" for each in given.secondary_opts)
     value = "" if given.is_flag or given.count else f" {given.make_metavar(context)}"
     default = given.to_info_dict()["default"]
-    shown = "required" if given.required else "" if default in (None, False, ()) else f"`{default}`"
+    silent = callable(default) or default in (None, False, ())  # the help of a function says what it gives
+    shown = "required" if given.required else "" if silent else f"`{default}`"
     repeated = " Can be given several times." if given.multiple else ""
     return f"`{names}{value}`".replace("|", "\\|"), cell(given.help or "") + repeated, shown
 

@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, Exit, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, reject
+from sparkiac.commands.inventories import INVENTORY
 
 _ASK: Final = "a confirmation needs a terminal: add --yes; --check only shows what would change"
 _JSON: Final = "--format json cannot ask for confirmation: add --yes or --check"

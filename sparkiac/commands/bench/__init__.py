@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, reject
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, reject
+from sparkiac.commands.inventories import INVENTORY
 
 _HELP: Final = frozenset({"-h", "--help"})
 _RECORD: Final = click.Path(dir_okay=False, path_type=Path)

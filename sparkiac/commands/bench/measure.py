@@ -16,6 +16,7 @@ from sparkiac.bench.target import BenchTarget
 from sparkiac.commands.bench import starts
 from sparkiac.commands.bench.starts import Deployed
 from sparkiac.commands.inputs import Exit, answer, known, reject
+from sparkiac.commands.inventories import omitted, only_inventory
 from sparkiac.model.bench import BenchHost, BenchRecord, BenchSubject
 from sparkiac.plan import Plan
 
@@ -74,6 +75,8 @@ def is_busy(target: BenchTarget) -> bool:
 def _parsed(words: tuple[str, ...], url: str | None) -> _Words:
     """Return the arguments; with --url only the mode."""
     names = 0 if url else 2
+    if names and words and omitted(words[0]):
+        words = (str(only_inventory()), *words)
     if not names <= len(words) <= names + 1:
         reject("name INVENTORY and DEPLOYMENT, or --url, and then at most one mode")
     from sparkiac.bench.points import MODES

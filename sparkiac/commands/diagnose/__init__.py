@@ -10,6 +10,7 @@ import click
 
 from sparkiac.commands import completion
 from sparkiac.commands.inputs import AS_JSON, Exit, answer, reject
+from sparkiac.commands.inventories import only_inventory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     """
     request = DiagnoseOptions(**given)
     if request.inventory is None and (request.deployment or request.writes or request.bisect):
-        reject("--deployment, --write and --bisect need --inventory")
+        request = request._replace(inventory=only_inventory())
     if not request.logs and request.deployment is None:
         reject(_NOTHING)
     return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)

@@ -21,6 +21,7 @@ from sparkiac.commands.inputs import (
     reject,
     show,
 )
+from sparkiac.commands.inventories import only_inventory
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
 
     Exit codes: 0 compared, with or without differences; 2 bad input.
     """
+    if revision is not None:
+        inventories = inventories or (only_inventory(),)
     wanted = 1 if revision is not None else 2
     if len(inventories) != wanted:
         reject("--git REV takes one inventory" if revision is not None else _TWO)

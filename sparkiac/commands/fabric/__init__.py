@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import (
-    AS_JSON,
-    INVENTORY,
-    CommandGroup,
-    Exit,
-    answer,
-    link_speeds,
-    links_path,
-    planned,
-    read,
-    show,
-)
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, link_speeds, links_path, planned, read, show
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

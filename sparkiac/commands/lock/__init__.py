@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import FORMAT, INVENTORY, Exit, captures, known, lock_path, planned, read, reject, show
+from sparkiac.commands.inputs import FORMAT, Exit, captures, known, lock_path, planned, read, reject, show
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,8 @@ import click
 
 from sparkiac import engines
 from sparkiac.commands import completion
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, answer, known, reject
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, known, reject
+from sparkiac.commands.inventories import INVENTORY
 from sparkiac.commands.recipes.writing import own
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 
 
 @recipes.command()
+@click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--model", help="Text in the recipe's name, its model or its title.")
 @click.option("--use-case", "use_cases", multiple=True, help="Use case: coding, vision, … May be repeated.")
 @click.option(
@@ -92,7 +94,8 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> int:  # noqa: ANN401  click's values
     """Find recipes by model, use case, size, engine, image, or by what fits beside another one.
 
-    A recipe must match every option; an unknown value does not match.
+    A WORD is a part of the recipe's name, its model, its title or a use case. A recipe must match every WORD and every
+    option; an unknown value does not match.
     """
     from sparkiac.resolve import search as finding
     from sparkiac.words import entries

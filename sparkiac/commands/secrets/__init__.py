@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, Exit, print_json, printable, read, reject, show
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, print_json, printable, read, reject, show
+from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
