@@ -255,12 +255,20 @@ def test_two_inventories_that_are_not_valid_give_one_document(cli: Cli, put: Cal
     assert {each["file"] for each in json.loads(outcome.out)["findings"]} == {"old.yaml", "new.yaml"}
 
 
-@pytest.mark.parametrize("arguments", [[], ["old.yaml"], ["--git", "HEAD"], ["--git", "HEAD", "old.yaml", "new.yaml"]])
-def test_a_wrong_number_of_inventories(cli: Cli, put: Callable[..., None], arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name two inventories, OLD and NEW"),
+        (["old.yaml"], "name two inventories, OLD and NEW"),
+        (["--git", "HEAD"], "name an inventory file; the directory inventories has none"),
+        (["--git", "HEAD", "old.yaml", "new.yaml"], "--git REV takes one inventory"),
+    ],
+)
+def test_a_wrong_number_of_inventories(cli: Cli, put: Callable[..., None], arguments: list[str], says: str) -> None:
     put(deployment(), deployment())
     outcome = cli("diff", *arguments)
     assert outcome.code == 2
-    assert ("takes one inventory" if "--git" in arguments else "name two inventories, OLD and NEW") in outcome.err
+    assert says in outcome.err
 
 
 @pytest.fixture
