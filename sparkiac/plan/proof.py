@@ -101,7 +101,7 @@ def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
         record=_record_used(container, begun),
         unused=begun.unused,
         compared=not it.config or shapes.is_compared(it.config),
-        config=it.config,
+        config=(it.locked and it.locked.config) or {},
     )
 
 

@@ -479,7 +479,7 @@ def test_json_has_all_that_moves(upstream: Upstream, cli: Cli) -> None:
 
 
 def test_rules_and_a_missing_lock_do_not_stop_it(upstream: Upstream, cli: Cli) -> None:
-    upstream.write(upstream.deployment() + "    port: 22\n")
+    upstream.write(upstream.deployment(port=22))
     assert cli("check", "lab.yaml").code == 1
     assert cli("lock", "lab.yaml").code == 0
     assert cli("check", "lab.yaml").code == 1

@@ -54,10 +54,6 @@ def _mtp(tag: str, caching: str) -> str:
 
 _TOOLS: Final = "set: {{enable_auto_tool_choice: true, tool_call_parser: {}}}"
 _JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_position_embeddings": 40000}}'
-_POSITIONS: Final = (
-    "FLG013 9:26 nvidia/Gemma-4-31B-IT-NVFP4 has 262144 positions (max_position_embeddings in its config.json), "
-    "but chat sets 263k: vLLM does not start"
-)
 _LONG: Final = "FLG013 {} {} supports 262144 tokens, but chat sets {}: vLLM does not start"
 _STRETCHED: Final = (
     "FLG014 {} chat stretches positions with YaRN for every request, and short prompts lose some quality"
@@ -142,7 +138,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(of(QWEN, "variant: yarn-1m")),
         Case(of(NANO, "variant: context-1m")),
         Case(of(GEMMA, "set: {max_model_len: 256K}")),
-        Case(of(GEMMA, "set: {max_model_len: 263k}"), (_POSITIONS,)),
+        Case(of(GEMMA, "set: {max_model_len: 263k}"), (_LONG.format("9:26", "nvidia/Gemma-4-31B-IT-NVFP4", "263k"),)),
         Case(of(QWEN, NIGHTLY, _yarn(524288))),
         Case(of(QWEN, V032, _yarn(262144))),
         Case(of(QWEN, V032, _yarn(524288), "env: {VLLM_ALLOW_LONG_MAX_MODEL_LEN: 1}")),
