@@ -202,7 +202,9 @@ def test_a_renamed_unit_stops_before_the_new_one_starts(host: Host) -> None:
     assert units == [("remove", "sparkiac-b"), ("start", "sparkiac-c")]
     host.log.clear()
     switch(host, made, "new")
-    assert host.log.index("disable sparkiac-b") < host.log.index("restart sparkiac-c")
+    left = [host.log.index(f"{verb} sparkiac-b") for verb in ("disable", "reset-failed")]
+    assert left == sorted(left)
+    assert left[-1] < host.log.index("restart sparkiac-c")
     assert host.dropped == ["sparkiac-b_default"]
 
 

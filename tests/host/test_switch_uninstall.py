@@ -196,8 +196,8 @@ def test_exactly_what_is_ours_goes(host: Host) -> None:
 def test_units_stop_in_reverse_order_before_their_files_go(host: Host) -> None:
     host.uninstall()
     names = ["sparkiac-a", "sparkiac-b", "sparkiac-old", "sparkiac-recover"]
-    assert host.log()[:12] == [
-        *(f"{verb} {name}" for name in names for verb in ("stop", "disable")),
+    assert host.log()[:16] == [
+        *(f"{verb} {name}" for name in names for verb in ("stop", "disable", "reset-failed")),
         "stop sparkiac-doors",
         "nft delete table bridge sparkiac",
         "nft delete table inet sparkiac",

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from .. import durable
 from ..generation import PlacedFile
-from ..local import LocalHost, setting
+from ..local import LocalHost, setting, unit_file
 from . import effects
 from .actions import same_file
 from .effects import RECOVER
@@ -55,6 +55,7 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
     """Make the host look like a generation; files of the other one may be installed now."""
     for unit in effects.leaving(new.plan, other.plan):
         leave(machine, unit, "disable", "--now")
+        machine.run("systemctl", "reset-failed", unit_file(unit["name"]))  # it would stay listed until the next boot
         # docker compose made it
         machine.run("timeout", "10", "docker", "network", "rm", f"{unit['name']}_default")
     make_readable(machine, new)
