@@ -59,6 +59,13 @@ def test_systemd_reads_a_changed_timer_again(host: Host) -> None:
     assert "daemon-reload" in " ".join(host.log)
 
 
+def test_a_timer_goes_with_what_its_service_left_in_systemd(host: Host) -> None:
+    host.log.clear()
+    assert switch(host, WITHOUT, "without")["outcome"] == "committed"
+    assert f"disable {NAME}" in host.log
+    assert "reset-failed sparkiac-fleet" in host.log
+
+
 def test_a_timer_that_was_stopped_or_disabled_by_hand_is_drift(host: Host) -> None:
     host.units[NAME].enabled = False
     assert [tuple(step) for step in look.steps(host, host_plan(host), tree={})] == [

@@ -55,7 +55,8 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
     """Make the host look like a generation; files of the other one may be installed now."""
     for unit in effects.leaving(new.plan, other.plan):
         leave(machine, unit, "disable", "--now")
-        machine.run("systemctl", "reset-failed", unit_file(unit["name"]))  # it would stay listed until the next boot
+        # A failed service would stay listed until the next boot, also that of a timer.
+        machine.run("systemctl", "reset-failed", unit_file(unit["name"].removesuffix(effects.TIMER)))
         # docker compose made it
         machine.run("timeout", "10", "docker", "network", "rm", f"{unit['name']}_default")
     make_readable(machine, new)
