@@ -386,7 +386,7 @@ def test_driver_upgrades_and_reboots(lab: Lab) -> None:
     assert lab.bed.ssh("spark-02", "cat /proc/sys/kernel/random/boot_id").stdout != boot
     assert "580.159" in lab.bed.ssh("spark-02", "cat /proc/driver/nvidia/version").stdout
     assert lab.bed.ssh("spark-02", "apt-mark showhold", root=True).stdout.split() == [PACKAGE]
-    assert lab.served("spark-02") == [SERVED["spark-02"]]
+    wait_for(lambda: lab.served("spark-02") == [SERVED["spark-02"]], "the port that opens after the gate", timeout=60)
     done(lab.apply())
     undo = f"apt-mark unhold {PACKAGE}; dpkg -P {PACKAGE}; rm -rf /srv/apt /etc/apt/sources.list.d/bed.list"
     lab.bed.ssh("spark-02", undo, root=True)
