@@ -18,7 +18,7 @@ from sparkiac.model import forms
 from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
 from sparkiac.model.inventory import Deployment
 from sparkiac.report import Finding, Loc, Path, Severity
-from sparkiac.report.hints import closest, nearest
+from sparkiac.report.hints import nearest, slip_of
 from sparkiac.source import Source
 from sparkiac.source.document import Document
 
@@ -173,7 +173,7 @@ def _fits(entry: Recipe | Variant, recipe: Recipe, hosts: object) -> bool:
 
 def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Iterator[Finding]:
     """Find required keys that a deployment without a recipe does not set."""
-    if any(closest(key, ("recipe",)) for key in deployment.keys() - _OTHER_KEYS):  # there, or misspelled
+    if any(slip_of(key, ("recipe",)) for key in deployment.keys() - _OTHER_KEYS):  # there, or misspelled
         return
     if "engine" not in deployment:
         hint = "add `recipe:` with a name from `sparkiac recipes list`, or add `engine:`, `image:` and `model:`"

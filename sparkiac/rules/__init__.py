@@ -28,6 +28,8 @@ from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.subject import Subject
 
 _LAYER_OF_USER: Final = "inventory"
+_OF_NAMES: Final = re.compile(r"[\w-]")
+"""Characters that continue a name."""
 
 
 class Examined:
@@ -129,7 +131,18 @@ def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Fi
 def _subject(hit: Hit) -> tuple[str, ...]:
     """Return the names of the entry and of the host that the message has."""
     named = dict.fromkeys(str(each) for each in (*hit.path[1:2], hit.host) if each is not None)
-    return tuple(name for name in named if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", hit.message))
+    return tuple(name for name in named if _has(hit.message, name))
+
+
+def _has(text: str, name: str) -> bool:
+    """Return whether a text has a name that is no part of a longer one, without a pattern for each name of a fleet."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not any(map(_OF_NAMES.match, (text[max(at - 1, 0) : at], text[end : end + 1]))):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:

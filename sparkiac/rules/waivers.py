@@ -34,7 +34,7 @@ def apply(plan: Plan, resolved: Resolved, rule: Rule, hits: Iterable[tuple[Hit, 
     used, undecided = set[Path](), dict[Path, str]()
     for hit, finding in hits:
         covering = [each for each in allowed if rule.waivable and _covers(each.path[:-2], hit)]
-        ends = {each.path: _ending(each, _containers(hit, plan)) for each in covering}
+        ends = {each.path: _ending(each, hit, plan) for each in covering}
         used.update(ends)
         undecided |= {path: why for path, (ended, why) in ends.items() if ended is None}
         if all(ended for ended, _ in ends.values()):
@@ -67,10 +67,11 @@ def _containers(hit: Hit, plan: Plan) -> list[Container]:
     return named or [each for host, each in plan.containers if hit.host in {None, host.name}]
 
 
-def _ending(waiver: PlannedWaiver, containers: list[Container]) -> _Ending:
-    """Return whether a waiver has ended: not before the last of the containers has reached its end."""
+def _ending(waiver: PlannedWaiver, hit: Hit, plan: Plan) -> _Ending:
+    """Return whether a waiver has ended: not before the last container of the finding has reached its end."""
     if waiver.release is None and waiver.image_after is None:
         return False, ""
+    containers = _containers(hit, plan)
     if waiver.release is None:
         ends = [_by_image(each, str(waiver.image_after)) for each in containers]
     else:

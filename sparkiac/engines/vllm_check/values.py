@@ -112,10 +112,6 @@ def _human_or_auto(word: str) -> int | None:
     return -1 if word.strip().lower() == "auto" else human(word)
 
 
-_LIMITS: Final = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-"""Limit, by its name in pydantic and in `operator` → its words."""
-_NUMBERS: Final = frozenset({"int", "float", "human_readable_int", "human_readable_int_or_auto"})
-"""Types whose parsers return a number."""
 _READERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),

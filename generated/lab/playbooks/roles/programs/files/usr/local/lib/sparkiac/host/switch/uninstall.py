@@ -108,7 +108,7 @@ def staying(machine: LocalHost, *, weights: bool) -> Iterator[tuple[str, str]]:
 def stop(machine: LocalHost, unit: str) -> str:
     """Stop and disable a unit."""
     failed = command(machine, "systemctl", "stop", unit) or command(machine, "systemctl", "disable", unit)
-    machine.run("systemctl", "reset-failed", unit)  # systemd would list it as failed until the next boot
+    command(machine, "systemctl", "reset-failed", unit)  # systemd would list it as failed until the next boot
     return failed
 
 
