@@ -60,7 +60,7 @@ _LINES: Final = re.compile(r"L([0-9]+)(?:-([0-9]+))?")
 _WHOLE: Final = (1, 9999)
 """Lines of a document that is cited as a whole."""
 READ: Final = "not measured"
-"""Hardware of what was read."""
+"""Hardware of a source that was read, such as code."""
 
 
 class Evidence(NamedTuple):

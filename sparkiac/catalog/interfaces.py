@@ -69,7 +69,7 @@ class KeySpec(NamedTuple):
     object."""
     choices: tuple[str, ...] = ()
     bounds: Mapping[str, float] = MappingProxyType({})
-    """As those of an option."""
+    """Bounds of a number, as of an option."""
 
 
 class VariableSpec(NamedTuple):

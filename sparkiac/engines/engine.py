@@ -225,7 +225,7 @@ class Engine(NamedTuple):
     """Quantity → metric."""
 
     speculative: frozenset[str] = frozenset()
-    """Methods of speculative decoding; those of a vLLM release are in its interface."""
+    """Methods of speculative decoding; for vLLM, the interface of the release lists them."""
     methods: Mapping[str, str] = {}
     """Method in the inventory → the engine's name for it, which is a value of `method_option`."""
     method_option: str | None = None

@@ -24,7 +24,8 @@ _EAGER_S: Final = 600e-6
 _EAGER_STATES_S: Final = 1500e-6
 """The same of a network with recurrent states: 1,450 us (Nemotron-3-Nano on an H100, 12.7 tokens per second)."""
 _LINK_S: Final = 150e-6
-"""Most seconds for the two all-reduces of a layer between hosts: what Qwen3-235B on two needs beside its bytes."""
+"""Most seconds for the two all-reduces of a layer between hosts, from the time that Qwen3-235B on two took beside
+reading its weights."""
 _FAST_MXFP4: Final = (0, 19)
 """First release in which a start of gpt-oss-120b was as fast as other networks with experts."""
 _SLOW_MXFP4_S: Final = 150e-6

@@ -203,7 +203,7 @@ class WaiverEnd(Model):
     @model_validator(mode="after")
     def _has_one_end(self) -> Self:
         if (self.release is None) == (self.image_after is None):
-            raise ValueError("a waiver ends either with a release or with an image_after: write one of them")
+            raise ValueError("write either `release` or `image_after`: a waiver has one end")
         return self
 
 

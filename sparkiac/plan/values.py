@@ -141,9 +141,9 @@ class PlannedWaiver(NamedTuple):
     code: str
     reason: str
     release: str | None = None
-    """Release of the engine with which it ends."""
+    """First release of the engine for which it does not hold."""
     image_after: str | None = None
-    """Month after which an image ends it."""
+    """Last month in which the image may have been built."""
 
 
 class RestrictedModel(NamedTuple):

@@ -126,7 +126,7 @@ def misspelt(word: str, known: Iterable[str], others: Holding[str]) -> bool:
 
 
 def _is_read(version: str | None) -> bool:
-    """Return whether a release is known, and no newer than all whose interface was read."""
+    """Return whether a release is known, and not newer than the newest one whose interface was read."""
     return version is not None and interfaces.release(version) <= interfaces.release(interfaces.versions()[-1])
 
 

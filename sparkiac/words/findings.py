@@ -23,7 +23,7 @@ _BOLD: Final = "\x1b[1m"
 _RESET: Final = "\x1b[0m"
 _WIDEST: Final = 160
 _LISTED: Final = 5
-"""Of more names, the first ones and the last are shown."""
+"""Most names that are shown in full; of more, the first ones and the last are."""
 
 
 def as_text(report: Report, *, colour: bool) -> str:
@@ -107,7 +107,7 @@ def _cause(finding: Finding) -> object:
 
 
 def differences(found: Sequence[Finding]) -> str:
-    """Return the number of findings of one cause, and their rules, names and settings; if all are equal, the lines."""
+    """Return the number of findings of one cause, and the rules, names or settings that differ, or else their lines."""
     subjects = zip_longest(*(each.subject for each in found))
     settings = [each.setting for each in found if not each.hint.startswith(LOCK_IT)]
     columns = [[each.code for each in found], *subjects, settings]

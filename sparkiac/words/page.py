@@ -12,7 +12,7 @@ from sparkiac.memory.values import Unknown
 NARROW: Final = 78
 """Below this width, lists have no columns: a long name and four columns do not fit."""
 MANY: Final = 8
-"""More hosts, or files of a folder, are not shown one by one."""
+"""Most hosts, and most files of a folder, that are shown one by one."""
 BAD: Final = "bold red"
 SEVERITIES: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
 """Severity of a finding or symptom → its colour."""

@@ -134,7 +134,7 @@ def test_a_server_that_keeps_every_promise(good: Service, check: Check) -> None:
     assert evidence["channel"] == "a streamed answer is content"
     assert evidence["call"] == "calls get_time"
     assert evidence["strings"] == "the arguments are JSON, and their values are strings"
-    assert evidence["together"] == "two requests at once are answered as each alone"
+    assert evidence["together"] == "two requests at once get the answers that each gets alone"
     assert evidence["marks"] == "none in the content"
     assert evidence["messages"] == evidence["responses"] == "a tool call and its result are answered"
     assert evidence["structured"] == '{"number": 371}'
@@ -306,7 +306,8 @@ class Crossed:
 
 def test_two_requests_at_once_that_disturb_each_other(good: Service, check: Check) -> None:
     good.answers[CHAT] = Crossed("forty-two")
-    said = f"{CHAT}: two requests at once, 3 times, and right alone: wrong answer: 'forty-two' instead of 371"
+    wrong = "wrong answer: 'forty-two' instead of 371"
+    said = f"{CHAT}: of two requests at once, one answer is wrong, 3 times; alone, both are right: {wrong}"
     assert check(good.url)["together"] == ("failed", said)
 
 

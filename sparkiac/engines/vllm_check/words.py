@@ -41,7 +41,7 @@ class Fault(NamedTuple):
     known: tuple[str, ...] = ()
     """The words that are known in its place."""
     registry: str = ""
-    """What has the known words: for `name` a field of an interface, for another fault in a JSON value its class."""
+    """What lists the known words: for `name`, a field of an interface; for another fault in a JSON value, its class."""
 
 
 class Given(NamedTuple):

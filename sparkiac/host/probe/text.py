@@ -102,7 +102,7 @@ def channel(session: Session) -> str:
 
 
 def marks(session: Session) -> str:
-    """Check that no answer has a token in its content that structures prompts."""
+    """Check that the content of no answer has tokens that structure prompts."""
     found = [answers.parts_of(choice)[0] for choice in (session.choice, session.called) if choice]
     found += [part["content"] for part in deltas(session.streamed)] if session.streamed else []
     skip_unless(found, "no answer to check")
@@ -113,17 +113,19 @@ def marks(session: Session) -> str:
 
 
 def together(session: Session) -> str:
-    """Check that two requests at once get the answers of each alone."""
+    """Check that two requests at once get the answers that each gets alone."""
     session.only(*GENERATES)
     skip_unless(not answers.is_cut(answered(session)), "still reasoning when asked alone")
     for _ in range(TRIES):
         found = session.ask_at_once([answers.QUESTION, answers.OTHER_QUESTION])
         fault = answers.fault_of_answer(found[0]) or answers.fault_of_answer(found[1], answers.OTHER_NUMBER)
         if fault is None:
-            return "two requests at once are answered as each alone"
+            return "two requests at once get the answers that each gets alone"
     alone = answers.fault_of_answer(session.ask(answers.OTHER_QUESTION), answers.OTHER_NUMBER)
     skip_unless(alone is None and answers.fault_of_answer(session.ask(answers.QUESTION)) is None, "wrong alone as well")
-    raise WrongError(f"{CHAT}: two requests at once, {TRIES} times, and right alone: {fault}")
+    raise WrongError(
+        f"{CHAT}: of two requests at once, one answer is wrong, {TRIES} times; alone, both are right: {fault}"
+    )
 
 
 def structured(session: Session) -> str:

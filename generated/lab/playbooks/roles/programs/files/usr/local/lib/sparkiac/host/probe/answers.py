@@ -183,7 +183,7 @@ def arguments_of(function: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def fault_of_thought(choice: dict[str, Any]) -> str | None:
-    """Return the call that a response has in its reasoning, where no client looks, and nowhere else."""
+    """Return what is wrong if a response has a tool call in its reasoning alone, where no client looks."""
     content, reasoning = parts_of(choice)
     ended = choice.get("finish_reason") != "length" and not str(content or "").strip() and not functions_of(choice)
     lost = ended and MARKUP.search(str(reasoning or ""))
