@@ -213,8 +213,8 @@ def test_a_waiver_with_an_end_that_waives_nothing_is_only_unused() -> None:
 @pytest.mark.parametrize(
     ("until", "place", "message"),
     [
-        ('{release: "0.34", image_after: 2027-01}', (10, 61), "a waiver ends either with"),
-        ("{}", (10, 61), "a waiver ends either with"),
+        ('{release: "0.34", image_after: 2027-01}', (10, 61), "a waiver has one end"),
+        ("{}", (10, 61), "a waiver has one end"),
         ("{image_after: 2027-13}", (10, 75), "2027-13"),
         ("{image_after: 2027-1}", (10, 75), "2027-1"),
         ("{image_after: 2027-01-15}", (10, 75), "2027-01-15"),
