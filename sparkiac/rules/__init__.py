@@ -41,12 +41,8 @@ class Examined:
 
     @cached_property
     def subjects(self) -> tuple[Subject, ...]:
-        """The deployments that facts are about; for a group, only its leader."""
-        return tuple(
-            Subject(host, container)
-            for host, container in self.plan.containers
-            if container.server.engine is not None and container.server.leads
-        )
+        """The deployments and services that facts are about; for a group, only its leader."""
+        return tuple(Subject(host, each) for host, each in self.plan.containers if each.server.leads)
 
     @cached_property
     def faults(self) -> tuple[ServerFault, ...]:

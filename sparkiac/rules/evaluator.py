@@ -25,7 +25,7 @@ from sparkiac.rules.subject import Subject
 _REMEMBERED: Final = 1 << 14
 """Comparisons of a value with a pattern that are kept: the hosts of a fleet repeat them."""
 _ANY: Final = "any"
-_DEEP: Final = frozenset({"set", "env"})
+_DEEP: Final = frozenset({"set", "env", "container"})
 """Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
 
 
@@ -39,7 +39,7 @@ def applies(fact: Fact, subject: Subject) -> bool:
     """Return whether a deployment is in the scope of a fact and meets its condition."""
     gpu, hardware = subject.host.gpu, fact.hardware or catalog.gpu().compute_capability
     return (
-        subject.container.server.engine == fact.engine
+        fact.engine in (_ANY, subject.container.server.engine)
         and (hardware == _ANY or (gpu is not None and gpu.compute_capability == hardware))
         and (fact.releases is None or fact.releases.include(subject.release))
         and holds(fact.when, subject)

@@ -124,6 +124,26 @@ class Subject:
         return (*(each.target for each in storage.files), *(each.target for each in storage.mounts))
 
     @property
+    def mounted(self) -> tuple[str, ...]:
+        """Paths on the host that are mounted."""
+        return tuple(each.source for each in self.container.storage.mounts)
+
+    @property
+    def port(self) -> int | None:
+        """Port on which it accepts requests."""
+        return self.container.network.listen[1] if self.container.network.listen else None
+
+    @property
+    def address(self) -> str | None:
+        """Address on the host at which it accepts requests."""
+        return self.container.network.listen[0] if self.container.network.listen else None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it has a key or another secret that clients must send."""
+        return bool(self.container.secrets)
+
+    @property
     def pre_start(self) -> tuple[str, ...]:
         """Words of the commands that run before the server."""
         return tuple(word for command in self.container.command.pre_start for word in command)

@@ -137,7 +137,7 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("SEC100", 3): ("SEC100 10:11 chat answers without a key at 192.168.1.11:8001",),
     ("SEC100", 6): ("SEC100 11:3 big answers without a key at 192.168.1.12:8001",),
     ("SEC100", 7): ("SEC100 4:3 a answers without a key at 192.168.1.11:11434",),
-    ("SEC004", 0): ("SEC004 10:37 chat allows requests to read every file in its container",),
+    ("SEC004", 0): ("SEC004 10:37 chat allows requests to read the files under // in its container",),
     ("SEC006", 0): (("SEC006 10:26 chat downloads with `wget https://example.org/x` at each start"),),
     ("SEC006", 1): (
         ("SEC006 10:26 chat downloads with `sh -c mkdir /x && curl -O https://example.org/x` at each start"),
