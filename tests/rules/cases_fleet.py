@@ -364,6 +364,13 @@ _TEXTS: Final[dict[str, list[str]]] = {
         AEON,
         service("command: [x]"),
     ],
+    "SEC008": [service("command: [x]", "mounts: {/s: {source: /run/docker.sock, read_only: true}}")],
+    "SEC012": [deployment("bind: lan"), service("port: 22")],
+    "SEC013": [
+        deployment("api_key: {secret: k}", f"image: vllm/vllm-openai:v0.21.0@{ONES}"),
+        deployment("api_key: {secret: k}", f"image: vllm/vllm-openai:v0.22.0@{ONES}"),
+        deployment(f"image: vllm/vllm-openai:v0.21.0@{ONES}"),
+    ],
     "SYS002": [
         deployment("timeouts: {ready_s: 899}"),
         deployment("timeouts: {ready_s: 900}"),

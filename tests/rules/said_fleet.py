@@ -144,6 +144,16 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ),
     ("SEC006", 2): (("SEC006 10:26 chat downloads with `/usr/bin/git clone https://example.org/x` at each start"),),
     ("SEC006", 3): (("SEC006 10:26 chat downloads with `pip install --no-cache-dir a==1 b` at each start"),),
+    ("SEC008", 0): (
+        ("SEC008 5:3 asr can start containers as root on its host: the socket of the container engine is mounted"),
+    ),
+    ("SEC012", 1): ("SEC012 9:11 asr listens on 22, a port below 1024, which the host may use itself",),
+    ("SEC013", 0): (
+        (
+            "SEC013 11:12 vLLM 0.21.0 serves requests without the key of chat if their Host header is crafted: "
+            "CVE-2026-48746"
+        ),
+    ),
     ("SEC007", 0): ("SEC007 7:12 chat serves example/Model-Heretic-v2, which was trained to refuse nothing",),
     ("SEC007", 1): (
         (
