@@ -40,6 +40,7 @@ GROUPS: Final = {
         "bench": "Measure model servers and compare the results.",
         "memory": "Compare the plan with a vLLM startup log.",
         "fabric": "Find, check and measure the links between hosts.",
+        "audit": "Show who can reach what, and who has which secret.",
     },
     "Move from and to other tools": {
         "import": "Draft an inventory from recipes, command lines and containers.",

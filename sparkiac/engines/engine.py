@@ -156,6 +156,8 @@ class Engine(NamedTuple):
     """Environment variable with the API key; None if the server accepts a key only as an argument."""
     metrics: str | None
     """Path of Prometheus metrics."""
+    keyless: Mapping[str, tuple[str, ...]] = {}
+    """Release → paths that a server with a key answers without it, from that release until the next one here."""
 
     deployed: bool = True
     """Whether deployments run on it, and not only a service of its own."""

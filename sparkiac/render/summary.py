@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from sparkiac.plan import Container, HostPlan, Plan, memory_use
+from sparkiac.plan import Container, HostPlan, Plan, exposure, memory_use
 from sparkiac.plan.container import ConfigFile, Program
+from sparkiac.plan.exposure import OpenPort
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
 from sparkiac.plan.values import PlannedWaiver
@@ -15,6 +16,10 @@ from sparkiac.render.templates import fill
 from sparkiac.report import hints
 from sparkiac.report.artifact import Artifact
 
+PORT_HEADS: Final = ("port", "unit", "reachable from", "key")
+"""Table heads of `port`."""
+OWN: Final = "sparkiac"
+"""Unit of a port, or reader of a secret, that belongs to sparkiac itself."""
 WAIVER_HEADS: Final = ("waives", "for", "until", "reason")
 """Table heads of `waivers`."""
 
@@ -26,6 +31,7 @@ def render(plan: Plan) -> Artifact:
         "refused": hints.unpinned_notice(plan.unpinned),
         "rollout": labels.rollout(plan),
         "waiver_heads": WAIVER_HEADS,
+        "port_heads": PORT_HEADS,
         "waivers": waivers(plan),
         "hosts": map(_host, plan.hosts),  # one after the other: all at once would take much memory
     }
@@ -35,6 +41,11 @@ def render(plan: Plan) -> Artifact:
 def waivers(plan: Plan) -> tuple[tuple[str, ...], ...]:
     """Return a row for each waiver, with the columns of WAIVER_HEADS."""
     return tuple(map(_waiver, plan.waivers))
+
+
+def port(found: OpenPort) -> tuple[str, ...]:
+    """Return an open port as a row, with the columns of PORT_HEADS."""
+    return found.port, found.unit or OWN, found.reach, found.key or "none"
 
 
 def _waiver(waiver: PlannedWaiver) -> tuple[str, ...]:
@@ -56,6 +67,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
             for title, use in memory_use.by_turn(host)
         ],
         "rows": [_row(each) | {"proof": proven.get(each.name)} for each in host.units],
+        "ports": [port(each) for each in exposure.of(host)],
         "fleet_timer": _fleet_timer(host.fleet_timer) if host.fleet_timer else None,
         "documents": [_document(each) for each in host.config_files],
     }

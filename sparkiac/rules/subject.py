@@ -140,8 +140,9 @@ class Subject:
 
     @property
     def has_key(self) -> bool:
-        """Whether it has a key or another secret that clients must send."""
-        return bool(self.container.secrets)
+        """Whether requests need a key."""
+        promise = self.host.promises.get(self.container.unit)
+        return promise is not None and promise.api_key is not None
 
     @property
     def pre_start(self) -> tuple[str, ...]:

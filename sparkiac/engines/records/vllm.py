@@ -161,6 +161,29 @@ TOOLS: Final = ("enable_auto_tool_choice", "tool_call_parser")
 BATCHES: Final = ("max_num_batched_tokens", "max_num_seqs")
 BACKENDS: Final = ("attention_backend", "moe_backend", "linear_backend")
 
+KEYLESS: Final[Mapping[str, tuple[str, ...]]] = {
+    "0.32.0": (
+        "/invocations",
+        "/generative_scoring",
+        "/tokenize",
+        "/detokenize",
+        "/scale_elastic_ep",
+        "/is_scaling_elastic_ep",
+        "/metrics",
+        "/load",
+        "/kv_event_sources",
+        "/health",
+        "/ping",
+        "/version",
+        "/openapi.json",
+        "/docs",
+        "/redoc",
+    ),
+}
+"""Asked without a key on a real `vllm serve` of a text model on a CPU with VLLM_API_KEY: no answer was 401.
+
+/invocations answers what /v1/chat/completions, /v1/completions and others answer.
+"""
 ENGINE: Final = Engine(
     name="vllm",
     title="vLLM",
@@ -184,6 +207,7 @@ ENGINE: Final = Engine(
     default_name="whole",
     structured=True,
     metrics="/metrics",
+    keyless=KEYLESS,
     quantities=QUANTITIES,
     labels=("com.nvidia.vllm.version", "VLLM_VERSION"),
     style="vllm-serve",

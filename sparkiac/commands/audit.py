@@ -1,0 +1,28 @@
+"""`sparkiac audit`: show who can reach what, and what is doubtful about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, planned
+from sparkiac.commands.inventories import INVENTORY
+
+
+@click.command()
+@INVENTORY
+@AS_JSON
+def audit(inventory: Path, output_format: str) -> int:
+    """Show who can reach what of INVENTORY: open ports and keys, what containers may do, and who reads which secret.
+
+    It reads the inventory and the lock alone and connects to no host. The findings are those of `sparkiac check` about
+    security; that command has their places and hints.
+
+    Exit codes: 0 shown, 2 bad input.
+    """
+    _, plan, report = planned(inventory, output_format)
+    from sparkiac.words import audit as words
+
+    answer(output_format, words.data(plan, report.findings), lambda _: words.page(plan, report.findings))
+    return Exit.OK

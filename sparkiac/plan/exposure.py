@@ -1,0 +1,77 @@
+"""Who can reach what: every port that a host opens for sparkiac, and what a server answers without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from sparkiac import engines
+from sparkiac.catalog import interfaces
+from sparkiac.plan.container import Container, Program
+from sparkiac.plan.topology import EVERY, LOOPBACK
+from sparkiac.plan.values import HostPlan
+
+COPIES: Final = 7347
+"""Port at which a host hands weights and images to others; `stage_share_port` of the playbooks."""
+
+
+class OpenPort(NamedTuple):
+    """A port of a host, or a range of them."""
+
+    host: str
+    unit: str
+    """Name of the deployment or service; empty for ports of sparkiac itself."""
+    port: str
+    reach: str
+    """Who can connect."""
+    key: str | None = None
+    """Secret with the key that requests need; None if they need none."""
+    keyless: tuple[str, ...] = ()
+    """Paths that the server answers without that key, as far as they are known."""
+
+
+def of(host: HostPlan) -> tuple[OpenPort, ...]:
+    """Return the ports of a host: those of its units, then those of sparkiac between hosts."""
+    return (*(port for unit in host.units for port in _of_unit(host, unit)), *_between_hosts(host))
+
+
+def _of_unit(host: HostPlan, unit: Container | Program) -> Iterator[OpenPort]:
+    network = unit.network
+    if network.listen is not None:
+        address, port = network.listen
+        promise = host.promises.get(unit.unit)
+        key = promise.api_key if promise else None
+        inside = network.shared if address == LOOPBACK else None
+        reach = f"{_reach(host, address)}{f', containers in its Docker network {inside}' if inside else ''}"
+        yield OpenPort(host.name, unit.name, str(port), reach, key, keyless(unit) if key else ())
+    if network.group_ports is not None:
+        peers = ", ".join(network.group_ports.peers)
+        yield from (OpenPort(host.name, unit.name, port, f"only {peers}") for port in network.group_ports.ports)
+    else:
+        yield from (OpenPort(host.name, unit.name, port, _reach(host, address)) for address, port in network.opened)
+
+
+def keyless(unit: Container | Program) -> tuple[str, ...]:
+    """Return the paths that a server with a key answers without it; empty if they are unknown."""
+    release = unit.image.vllm if isinstance(unit, Container) else None
+    if unit.server.engine is None or release is None:
+        return ()
+    known = engines.named(unit.server.engine).keyless
+    tried = [each for each in known if interfaces.release(each) <= interfaces.release(release)]
+    return known[max(tried, key=interfaces.release)] if tried else ()
+
+
+def _reach(host: HostPlan, address: str) -> str:
+    if address == LOOPBACK:
+        return "this host"
+    if address == EVERY:
+        return "every network of this host"
+    links = {link.address.partition("/")[0] for link in host.links}
+    return "hosts on its direct link" if address in links else f"the network of {address}"
+
+
+def _between_hosts(host: HostPlan) -> Iterator[OpenPort]:
+    if host.copied_by:
+        yield OpenPort(host.name, "", str(COPIES), f"only {', '.join(host.copied_by)}, during an apply")
+    if host.group is not None and host.group.coordinator == host.name:
+        yield OpenPort(host.name, "", str(host.group.port), f"only {', '.join(host.group.peers)}, during an apply")

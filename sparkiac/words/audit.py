@@ -1,0 +1,93 @@
+"""The audit of an inventory: who can reach what, what containers may do, who has which secret, and what is doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sparkiac.plan import Container, Plan, exposure
+from sparkiac.plan.container import Program
+from sparkiac.plan.exposure import OpenPort
+from sparkiac.render import summary
+from sparkiac.report import Finding
+from sparkiac.words.page import Blocks, Data, Row, bullets, names, section, table
+
+_RULES: Final = "SEC"
+
+
+def page(plan: Plan, findings: Iterable[Finding]) -> Blocks:
+    """Return the audit as a page."""
+    ports = [port for host in plan.hosts for port in exposure.of(host)]
+    yield from section(
+        "Who can reach what", table(("host", *summary.PORT_HEADS), ((each.host, *summary.port(each)) for each in ports))
+    )
+    yield from section("Answered without the key", table(("units", "paths"), _keyless(ports)))
+    yield from section("What containers may do beyond the default", table(("host", "unit", "may"), _privileges(plan)))
+    yield from section("Secrets", table(("secret", "read by", "hosts"), _secrets(plan)))
+    yield from section("Findings", bullets(f"{each.code}: {each.message}" for each in doubtful(findings)))
+
+
+def data(plan: Plan, findings: Iterable[Finding]) -> Data:
+    """Return the audit as plain data."""
+    return {
+        "ports": [port._asdict() for host in plan.hosts for port in exposure.of(host)],
+        "privileges": [dict(zip(("host", "unit", "may"), each, strict=True)) for each in _privileges(plan)],
+        "secrets": [dict(zip(("secret", "read_by", "hosts"), each, strict=True)) for each in _secrets(plan)],
+        "findings": [{"code": each.code, "message": each.message} for each in doubtful(findings)],
+    }
+
+
+def doubtful(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings about security."""
+    return [each for each in findings if each.code.startswith(_RULES)]
+
+
+def _keyless(ports: Iterable[OpenPort]) -> Iterator[Row]:
+    """Return each list of paths once, with the units that answer them."""
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for port in ports:
+        if port.keyless:
+            found.setdefault(port.keyless, {})[port.unit] = None
+    yield from ((names(list(units)), " ".join(paths)) for paths, units in found.items())
+
+
+def _privileges(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for host in plan.hosts:
+        for unit in host.units:
+            if found := [*_of_program(unit)] if isinstance(unit, Program) else [*_of_container(unit)]:
+                yield host.name, unit.name, "; ".join(found)
+
+
+def _of_program(unit: Program) -> Iterator[str]:
+    yield f"runs on the host as {unit.user}, without a container"
+
+
+def _of_container(unit: Container) -> Iterator[str]:
+    confined = unit.confinement
+    if confined.user is None:
+        yield "runs as the user of its image, which may be root"
+    if unit.network.host:
+        yield "uses the network of the host"
+    if confined.ipc == "host":
+        yield "shares memory with every process of the host"
+    if not confined.read_only:
+        yield "can change its root file system"
+    if confined.devices:
+        yield f"has {names(confined.devices)}"
+    if written := [each.source for each in unit.storage.mounts if not each.read_only]:
+        yield f"writes to {names(written)}"
+    if unit.server.options.get("trust_remote_code"):
+        yield "runs code from the repository of its model"
+
+
+def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Return each secret with the units that read it and the hosts on which it is."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for host in plan.hosts:
+        for name in host.secrets:
+            found.setdefault(name, ({}, {}))[1][host.name] = None
+        for unit in host.units:
+            for secret in unit.secrets:
+                found.setdefault(secret.name, ({}, {}))[0][unit.name] = None
+    for name, (units, hosts) in sorted(found.items()):
+        yield name, names(list(units)) if units else summary.OWN, names(list(hosts)) if hosts else "none"

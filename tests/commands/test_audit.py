@@ -1,0 +1,40 @@
+"""`sparkiac audit`: ports, privileges, secrets and the findings about security, of an inventory alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from sparkiac.cli import cli
+from tests.plan.fleets import ONES, deployment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOCKET = "container: {read_only: false, mounts: {/s: {source: /run/docker.sock, read_only: false}}}"
+
+
+def audited(tmp_path: Path, *words: str) -> str:
+    inventory = tmp_path / "lab.yaml"
+    inventory.write_text(deployment("api_key: {secret: k}", f"image: vllm/vllm-openai:v0.33.0@{ONES}", SOCKET))
+    result = CliRunner().invoke(cli, ["audit", str(inventory), *words], standalone_mode=False)
+    assert result.return_value == 0, result.output
+    return result.output
+
+
+def test_the_page_has_each_part(tmp_path: Path) -> None:
+    page = " ".join(audited(tmp_path).split())
+    assert "spark-01 8001 chat the network of 192.168.1.11 k" in page
+    assert "chat /invocations /generative_scoring" in page
+    assert "can change its root file system" in page
+    assert "SEC008: chat can start containers as root on its host" in page
+
+
+def test_the_data_have_the_same(tmp_path: Path) -> None:
+    data = json.loads(audited(tmp_path, "--format", "json"))
+    assert [(each["port"], each["key"]) for each in data["ports"]] == [("8001", "k")]
+    assert data["secrets"] == [{"secret": "k", "read_by": "chat", "hosts": "spark-01"}]
+    assert {each["code"] for each in data["findings"]} == {"SEC008"}
+    assert "/run/docker.sock" in data["privileges"][0]["may"]
