@@ -7,6 +7,7 @@ A block holds a page of each layer of a group, so the widest group sets its size
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sparkiac.memory import packed
@@ -18,6 +19,8 @@ from sparkiac.memory.values import Unknown, ceil_div, unknown_of
 _TOKENS_BY_REQUEST: Final = (0, 20, 1)
 _KEEPS_ONE_BLOCK: Final = (0, 29)
 _RETAINS_FOR_DRAFTS: Final = (0, 28)
+_REMEMBERED: Final = 1 << 10
+"""Caches that are kept: a fleet repeats its servers."""
 
 
 class CacheGroup(NamedTuple):
@@ -94,6 +97,7 @@ class Cache(NamedTuple):
         return (requests * self.request_blocks + spare) * self.block_bytes
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | None = None) -> Cache | Unknown:
     """Return the KV cache of a vLLM server on each rank.
 

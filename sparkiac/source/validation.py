@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
-from sparkiac.report.hints import nearest
+from sparkiac.report.hints import nearest, slip_of
 from sparkiac.source import remedies, secrets, tagged, wording
 from sparkiac.source.tagged import models_at
 from sparkiac.source.wording import dotted
@@ -138,7 +138,7 @@ def _finding(place: _Position, details: list[ErrorDetails], document: Document, 
     match place.kind:
         case "missing":
             message = f"{where} needs the key {wording.shown(path[-1])}"
-            return _error(_MISSING_KEY, message, loc, _description(model, path, document))
+            return _error(_MISSING_KEY, message, loc, _slip(path, document) or _description(model, path, document))
         case "extra_forbidden":
             message = f"unknown key {wording.shown(path[-1])} in {where}"
             return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path, document))
@@ -181,6 +181,13 @@ def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], d
     if str(path[-1]).endswith("_gib") and given / _MIB_PER_GIB <= context.get("le", 0):
         return f"the unit is GiB: {given:g} MiB are {given / _MIB_PER_GIB:g} GiB"
     return _description(model, path, document)
+
+
+def _slip(path: Path, document: Document) -> str:
+    """Return which key beside a missing one was meant to be it; empty if none is that close."""
+    given = _at(document, path[:-1])
+    found = slip_of(str(path[-1]), map(str, given)) if isinstance(given, dict) else None
+    return "" if found is None else f"did you mean {path[-1]!r} instead of {found!r}?"
 
 
 def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:

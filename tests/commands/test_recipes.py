@@ -469,3 +469,12 @@ def test_a_pipe_gets_neither_colour_nor_blanks_at_the_ends(sparkiac: Callable[..
 def test_words_of_the_catalog_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.show(["[bold]a[/bold]", bullets(["[red]:smile:"]), Verbatim("[b]c")])
     assert capsys.readouterr().out == "[bold]a[/bold]\n  - [red]:smile:\n[b]c\n"
+
+
+def test_choosing_dflash_adds_nothing_to_a_recipe_of_a_release_that_needs_nothing(cli: Cli) -> None:
+    """NVIDIA measured this recipe with an FP8 cache and the backend that vLLM 0.28 chooses."""
+    shown = cli("recipes", "show", "radixark/qwen3.8-27b-nvfp4").out
+    assert "--kv-cache-dtype=fp8" in shown
+    assert '"method":"dflash"' in shown.replace(" ", "")
+    assert "triton_attn" not in shown
+    assert "DEEP_GEMM" not in shown

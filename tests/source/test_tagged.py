@@ -75,6 +75,7 @@ def test_a_service(entry: str, column: int, message: str, hint: str) -> None:
     ("entry", "message", "hint"),
     [
         ("{model: a/b}", "defaults.speculative needs the key 'method'", "Method, by vLLM's name: mtp, dflash,"),
+        ("{metod: mtp}", "defaults.speculative needs the key 'method'", "did you mean 'method' instead of 'metod'?"),
         ("{method: [mtp]}", "defaults.speculative.method: must be a text, not a list", ""),
         ("{method: mtp, Top: 1}", "defaults.speculative.Top: 'Top' is not an option name in snake_case", "write top"),
     ],

@@ -47,7 +47,7 @@ def fleet(size: int) -> str:
 def _whole(entry: catalogued.Catalogued) -> bool:
     """Return whether an entry needs only a host and an image from the inventory."""
     files = entry.values.get("container", {}).get("files", {})
-    return "model" in entry.values and all("url" in file for file in files.values())
+    return {"model", "image"} <= entry.values.keys() and all("url" in file for file in files.values())
 
 
 def _host(name: str, place: int) -> str:
