@@ -161,25 +161,22 @@ TOOLS: Final = ("enable_auto_tool_choice", "tool_call_parser")
 BATCHES: Final = ("max_num_batched_tokens", "max_num_seqs")
 BACKENDS: Final = ("attention_backend", "moe_backend", "linear_backend")
 
-KEYLESS: Final[Mapping[str, tuple[str, ...]]] = {
-    "0.32.0": (
-        "/invocations",
-        "/generative_scoring",
-        "/tokenize",
-        "/detokenize",
-        "/scale_elastic_ep",
-        "/is_scaling_elastic_ep",
-        "/metrics",
-        "/load",
-        "/kv_event_sources",
-        "/health",
-        "/ping",
-        "/version",
-        "/openapi.json",
-        "/docs",
-        "/redoc",
-    ),
-}
+_KEYLESS: Final = (
+    "/invocations",
+    "/generative_scoring",
+    "/tokenize",
+    "/detokenize",
+    "/scale_elastic_ep",
+    "/is_scaling_elastic_ep",
+    "/metrics",
+    "/load",
+    "/health",
+    "/ping",
+    "/version",
+    "/openapi.json",
+    "/docs",
+    "/redoc",
+)
 """Asked without a key on a real `vllm serve` of a text model on a CPU with VLLM_API_KEY: no answer was 401.
 
 /invocations answers what /v1/chat/completions, /v1/completions and others answer.
@@ -207,7 +204,7 @@ ENGINE: Final = Engine(
     default_name="whole",
     structured=True,
     metrics="/metrics",
-    keyless=KEYLESS,
+    keyless={"0.23.0": _KEYLESS, "0.32.0": (*_KEYLESS, "/kv_event_sources")},
     quantities=QUANTITIES,
     labels=("com.nvidia.vllm.version", "VLLM_VERSION"),
     style="vllm-serve",
