@@ -51,11 +51,12 @@ def build(resolved: Resolved) -> Plan:
     """Build the plan of the whole fleet."""
     written, pinned = resolved.written, _pinned(resolved)
     placed, unwatched = placement.place_all(written, resolved.fleet, resolved.leaves, pinned)
-    known = weights.repositories(pinned.pins.models, (each for host in placed for each in host.containers))
-    stores = {host.name: weights.stores(host.containers, known) for host in placed}
+    containers = (each for host in placed for each in host.containers)
+    known = weights.repositories(pinned.pins.models, written.own_models, containers)
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
+    stores = weights.with_owners(values, {host.name: weights.stores(host.containers, known) for host in placed})
     platforms = {name: host.platform or catalog.DEFAULT_PLATFORM for name, host in written.hosts.items()}
     proofs = proof.proofs(placed, pinned.pins.models, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
@@ -92,7 +93,7 @@ def _pinned(resolved: Resolved) -> placement.Pinned:
     written, lock = resolved.written, resolved.lock
     copying = frozenset(name for name, host in written.hosts.items() if host.images_from is not None)
     images = Images(resolved.fleet.builds, lock, written.registries.mirrors, resolved.interfaces, copying)
-    return placement.Pinned(images, weights.pins(lock, written.revisions), resolved.library)
+    return placement.Pinned(images, weights.pins(lock, written), resolved.library)
 
 
 def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.host.generation import OwnFolder
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.budget import ServerMemory
 from sparkiac.memory.fit import Advice, Fit, UtilizationStep
@@ -131,6 +132,8 @@ class ModelRepository(NamedTuple):
     private: bool
     files: Mapping[str, tuple[int, str]]
     """Path → size in bytes and sha256."""
+    own: OwnFolder | None = None
+    """Where its files lie if it is a model of the user's."""
 
     @property
     def slug(self) -> str:

@@ -21,17 +21,26 @@ def render(plan: Plan) -> Iterator[Artifact]:
 
 def stores(host: HostPlan) -> tuple[StagedStore, ...]:
     """Return the models to download into each model store."""
-    return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
+    return tuple(StagedStore(store.path, tuple(_model(each, host) for each in store.models)) for store in host.stores)
 
 
-def _model(stored: StoredModel) -> StoreEntry:
+def _model(stored: StoredModel, host: HostPlan) -> StoreEntry:
     repository = stored.repository
-    return StoreEntry(repository.model, repository.commit, stored.layout, repository.manifest)
+    own = repository.own
+    if own is not None and own.host != host.name:
+        own = own._replace(path=None)
+    return StoreEntry(repository.model, repository.commit, stored.layout, repository.manifest, own)
 
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
-    """Return the sources of weights: the model hub and other hosts."""
-    return {"endpoint": hub.url, "token": hub.secret, "from": jsontext.plain(host.weights_from)}
+    """Return the sources of weights: the model hub, other hosts, and of these the ones with a model of the user's."""
+    owners = {own.host for own in host.own_folders if own.host != host.name}
+    return {
+        "endpoint": hub.url,
+        "token": hub.secret,
+        "from": jsontext.plain(host.weights_from),
+        "owners": sorted(owners),
+    }
 
 
 def image_ids(host: HostPlan) -> dict[str, str]:

@@ -69,7 +69,7 @@ def verify(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
         found = stage_fetch.scan_model(model, trust=not arguments.all, remember=arguments.stamp)
         whole, size = layout_of(model).is_published(found), stage_fetch.missing_bytes(model, found)
         missing.append((model.store, size))
-        where = {"id": model.id, "store": str(model.store)}
+        where = {"id": model.id, "store": str(model.store), "own": bool(model.own and model.own.path)}
         entries.append({**where, "whole": whole, "missing_bytes": size, "wrong": found.wrong})
     print_json(models=entries, room=room_for(missing, arguments.reserve_bytes))
     return 0 if all(entry["whole"] for entry in entries) else NOT_AS_WANTED
