@@ -118,7 +118,8 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
-    secrets = _secrets(placed, whole.hub.secret if stores else None, timer, whole.promises[name])
+    on_hub = stores or any(file.on_hub for each in placed.containers for file in each.storage.files)
+    secrets = _secrets(placed, whole.hub.secret if on_hub else None, timer, whole.promises[name])
     unpinned = _unpinned(placed, example=whole.example)
     written, group = inventory.hosts[name], whole.groups[name]
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)

@@ -93,6 +93,7 @@ class FetchedFile(NamedTuple):
     target: str
     commit: str | None = None
     """Commit of the model hub repository that contains it."""
+    size_bytes: int | None = None
 
     @property
     def path(self) -> str:
@@ -273,7 +274,9 @@ def files(wanted: Mapping[str, ResolvedFile], pins: Mapping[str, LockedFile]) ->
 
 
 def _file(url: str, target: str, pinned: LockedFile | None) -> FetchedFile:
-    return FetchedFile(url, pinned.sha256, target, pinned.commit) if pinned else FetchedFile(url, None, target)
+    if pinned is None:
+        return FetchedFile(url, None, target)
+    return FetchedFile(url, pinned.sha256, target, pinned.commit, pinned.size_bytes)
 
 
 def memory_source(leaves: Leaves, path: Path) -> str:

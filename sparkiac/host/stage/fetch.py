@@ -226,6 +226,16 @@ def copy(place: Path, part: PartialFile, model: StagedModel) -> str:
     return str(place)
 
 
+def fetch_file(url: str, token: str, file: ModelFile, place: Path) -> None:
+    """Download one file of the hub to a place whose directory exists."""
+    part = PartialFile(place.with_name(f".{place.name}.part"), file)
+    try:
+        download(Address(url, token, WAITS_S, direct=False), part, lambda: True)
+    finally:
+        part.close()
+    rename(part.path, place)
+
+
 def fetch(models: list[StagedModel], hub: HubEndpoint, peers: list[Peer], *, reserve_bytes: int) -> bool:
     """Download all models if they fit on the disk; return whether anything changed."""
     missing = [(model.store, missing_bytes(model, scan_model(model, remember=True))) for model in models]
