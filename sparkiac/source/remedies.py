@@ -121,9 +121,8 @@ def _without_scheme(given: str, _: ErrorDetails) -> str:
 
 def _handle(given: str, _: ErrorDetails) -> str:
     if given.startswith("/"):
-        return (
-            f"at the top level, write `own_models: {{me/NAME: {{host: HOST, path: {given}}}}}`; here `model: me/NAME`"
-        )
+        own = f"own_models: {{me/NAME: {{host: HOST, path: {given}}}}}"
+        return f"write `model: me/NAME`, and at the top level `{own}`"
     handle = "/".join(given.partition("://")[2].split("/")[1:3])
     return f"write {handle}" if re.fullmatch(forms.HANDLE, handle) else ""
 

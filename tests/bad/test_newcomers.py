@@ -318,7 +318,7 @@ FAULTS: Final = [
         "    port: 8001\n",
         "    port: 8001\n    model: /home/milo/bot\n",
         "15:12 INV002",
-        "write `own_models: {me/NAME: {host: HOST, path: /home/milo/bot}}`; here `model: me/NAME`",
+        "write `model: me/NAME`, and at the top level `own_models: {me/NAME: {host: HOST, path: /home/milo/bot}}`",
     ),
     (
         "jinja",
