@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -12,7 +11,6 @@ from sparkiac.fleet.query import HostFailure, SshEndpoint, run
 from sparkiac.host.sent.model_files import TEXTS
 from sparkiac.host.sent.safetensors import Tensors
 from sparkiac.lock.required import RequiredPin
-from sparkiac.model import forms
 from sparkiac.model.inventory import OwnModel
 from sparkiac.model.lock import LockedModel, ModelFile
 from sparkiac.report.hints import nearest
@@ -73,9 +71,10 @@ class OwnModelReader:
         tensors = [Tensors(each.elements, each.size_bytes) for path, each in listing.tensors.items() if path in wanted]
         try:
             described = model.described(texts, tensors, str(self._own))
-        except UpstreamError as error:
-            raise self._error(str(error)) from None
-        return LockedModel(commit=content_id(files), files=files, **described)
+            left_out = selection.left_out(listing.files, self._pin.forms) if self._pin.forms else ()
+            return LockedModel(commit=content_id(files), files=files, left_out=left_out, **described)
+        except (UpstreamError, ValueError) as error:
+            raise self._error(programs.shown(str(error))) from None
 
     def _listing(self) -> _Listing:
         sent = programs.bundled("sent.model_files", SENT, self._own.path)
@@ -101,7 +100,7 @@ class OwnModelReader:
         for path in sorted(paths):
             if path not in listing.files:
                 raise self._error(f"there is no file {path}", nearest(path, listing.files))
-            if not re.fullmatch(forms.INSIDE, path):
+            if not selection.is_placeable(path):
                 raise self._error(f"the path of {programs.shown(path)!r} cannot be staged", _PATHS)
         return tuple(sorted(paths))
 
@@ -125,9 +124,10 @@ class OwnModelReader:
         try:
             for text in running.lines():
                 line = _Hashing.of_json(text)
-                self._progress(line.read_bytes, sum(sizes.values()))
                 if line.path in sizes:
                     files[line.path] = ModelFile(size_bytes=line.size_bytes, sha256=line.sha256)
+                else:
+                    self._progress(line.read_bytes, sum(sizes.values()))
         except (ProgramError, ValueError) as error:
             raise self._error(programs.shown(str(error)), "lock again when nothing writes to it") from None
         finally:

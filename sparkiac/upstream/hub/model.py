@@ -138,7 +138,7 @@ class CommitReader:
         if path not in self.files:
             message = f"{self._handle} has no file {path!r} at {self.commit}"
             raise UpstreamError(errors.NO_MODEL_FILE, message, nearest(path, self.files))
-        if not re.fullmatch(patterns.INSIDE, path) or {".", ".."} & set(path.split("/")):
+        if not selection.is_placeable(path):
             message = f"{self._handle} has a file {path!r}, whose path cannot be staged"
             raise UpstreamError(errors.HUB_INVALID, message, "paths consist of letters, digits and . _ @ + = - /")
 
