@@ -33,10 +33,10 @@ CONFIG: Final = {
 FILES: Final = {
     "config.json": json.dumps(CONFIG).encode(),
     "tokenizer.json": b"{}",
-    "model.safetensors": safetensors({"a": ("BF16", (512, 256), bytes(range(256)) * 1024)}),
+    "model.safetensors": safetensors({"a": ("BF16", (64, 256), bytes(range(256)) * 128)}),
     "optimizer.pt": b"no engine loads it",
 }
-TRAINED: Final = safetensors({"a": ("BF16", (512, 256), bytes(range(255, -1, -1)) * 1024)})
+TRAINED: Final = safetensors({"a": ("BF16", (64, 256), bytes(range(255, -1, -1)) * 128)})
 INVENTORY: Final = f"""\
 name: lab
 defaults: {{user: milo, model_store: /home/milo/.cache/huggingface, bind: lan, api_key: {{secret: vllm_api_key}}}}
