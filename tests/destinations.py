@@ -41,6 +41,7 @@ _DERIVED: Final = (("host_vars", "group_vars", "generation.json"), ("PLAN.md",))
 
 EXCEPTIONS: Final = {
     "sources": "read by whoever reviews the inventory",
+    "platforms.*.installed_gib": "init finds the platform of a machine by it, and hosts name that of theirs",
     "extra_flags.why": "read by whoever reviews the inventory",
     "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",
     "<OpenClawService>.memory_gib": "a configuration file takes no memory; all services share the field",

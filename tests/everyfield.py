@@ -80,6 +80,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "Grafana.hosts": ("spark-01", "spark-02"),
     "FleetTimer.hosts": ("spark-01", "spark-02"),
     "_ServiceFields.hosts": ("spark-01", "spark-02"),
+    "OwnModel.host": ("spark-01", "spark-02"),
     "Deployment.recipe": ("base/single-spark", "google/gemma-4-26b-a4b-it-fp8"),
     "Deployment.variant": ("chat-template", "flashinfer-cutlass"),
     "HermesAgentService.model": ("first", "second"),

@@ -49,6 +49,7 @@ SHAPES: Final = {
 platforms:
   bench: {title: Bench, architecture: arm64, gpu: {name: NVIDIA GB10, compute_capability: "12.1"}}
 """,
+    "own model": _CHAT + "own_models: {example/model: {host: spark-01, path: /srv/one}}\n",
     "group": _CHAT.replace(
         "hosts: spark-01", "hosts: [spark-01, spark-02], per_host: {spark-01: {container: {ipc: private}}}"
     ),

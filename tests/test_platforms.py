@@ -14,7 +14,7 @@ import sparkiac
 from sparkiac import catalog
 from sparkiac.memory.values import Unknown
 from sparkiac.rules import deployments
-from tests.plan.fleets import checked, deployment, planned
+from tests.plan.fleets import PAIR, checked, deployment, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +76,44 @@ def test_a_platform_of_the_inventory_has_the_memory_of_its_gpu_or_says_so() -> N
     assert "MEM001" in codes(f"{head}'11.0', unified_memory: true}}}}}}\n{text}")
     assert "MEM001" not in codes(f"{head}'12.1', unified_memory: false}}}}}}\n{text}")
     assert "MEM001" not in codes(f"{head}'9.0'}}}}}}\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "memory_gib", "platform"),
+    [
+        ("NVIDIA GB10", 121.7, "dgx-spark"),
+        ("NVIDIA GB10", 119.2, "dgx-spark"),
+        ("NVIDIA GB10", 57.4, "dgx-spark-64gb"),
+        ("NVIDIA GB10", 200, "dgx-spark"),
+        ("NVIDIA Thor", 57.4, "dgx-spark"),
+    ],
+)
+def test_a_machine_is_known_by_its_gpu_and_its_memory(gpu: str, memory_gib: float, platform: str) -> None:
+    assert catalog.platform_of(gpu, memory_gib) == platform
+
+
+def test_memory_that_no_source_states_is_unknown_until_it_is_read() -> None:
+    host = "spark-01: {address: 192.168.1.11, platform: dgx-spark-64gb}"
+    text = deployment("set: {gpu_memory_utilization: 0.85}", host=host)
+    (unread,) = planned(text).hosts
+    assert (unread.memory_bytes, unread.containers[0].memory_bytes, unread.preflight.memory_bytes) == (None, None, None)
+    assert isinstance(unread.proofs["chat"].server.requested.size_bytes, Unknown)
+    (read,) = planned(text.replace("-64gb", "-64gb, memory: {total_gib: 57.4}")).hosts
+    assert read.preflight.memory_bytes == int(57.4 * 2**30)
+    assert read.proofs["chat"].server.requested.size_bytes == pytest.approx(0.85 * 57.4 * 2**30)
+
+
+def test_hosts_of_two_sizes_are_planned_each_with_its_own_and_a_group_with_the_smaller() -> None:
+    small = "    platform: dgx-spark-64gb\n    memory: {total_gib: 57.4}\n"
+    one = "  chat: {recipe: base/single-spark, model: example/model, hosts: spark-02, port: 8002}\n"
+    mixed = PAIR.replace("    address: 192.168.1.11\n", f"    address: 192.168.1.11\n{small}") + one
+    first, second = planned(mixed).hosts
+    share = 0.85 * 2**30
+    assert [first.memory_bytes, second.memory_bytes] == [int(57.4 * 2**30), 119 * 2**30]
+    assert second.proofs["chat"].server.requested.size_bytes == pytest.approx(119 * share)
+    for host in (first, second):
+        assert host.proofs["big"].server.requested.size_bytes == pytest.approx(57.4 * share)
+    assert first.proofs["big"].fit == second.proofs["big"].fit
 
 
 def test_no_expression_knows_one_machine() -> None:

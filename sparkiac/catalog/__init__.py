@@ -83,6 +83,13 @@ def has_unified_memory(compute_capability: str) -> bool:
     return any(gpu.unified_memory for gpu in known if gpu and gpu.compute_capability == compute_capability)
 
 
+def platform_of(gpu_name: str, memory_gib: float) -> str:
+    """Return the platform of a machine: with its GPU, and the least installed memory that is not below its MemTotal."""
+    known = ((name, each.valid) for name in platform_names() if (each := platform(name)))
+    fitting = ((each.installed_gib or 0, name) for name, each in known if each.gpu and each.gpu.name == gpu_name)
+    return min((each for each in fitting if each[0] >= memory_gib), default=(0, DEFAULT_PLATFORM))[1]
+
+
 def config(model: str | None) -> Mapping[str, object]:
     """Return the kept keys of a model's config.json; empty if no public repository is known to hold it."""
     found: Mapping[str, object] = _configs()[model]["config"] if model in _configs() else {}

@@ -202,7 +202,7 @@ def _needs_second(pin: RequiredPin, locked: LockEntry, named: RequestResults) ->
     key, value = _identity(locked)
     found, failure = named.found.get(pin.key), named.failed.get(pin.key)
     other = found is not None and getattr(found, key) != value
-    return key != "sha256" and (other or (failure is not None and failure.code in _MISSING))
+    return key != "sha256" and pin.own is None and (other or (failure is not None and failure.code in _MISSING))
 
 
 def _failure(pin: RequiredPin, named: RequestResults, pinned: RequestResults) -> PinFailure | None:

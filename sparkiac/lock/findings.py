@@ -21,9 +21,11 @@ _STALE: Final = ("LCK031", "stale-lock")
 _DIFFERENT: Final = ("LCK034", "pin-differs")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
-_NO_RESPONSE: Final = frozenset({"LCK004", "LCK013", "LCK021"})
+_NO_RESPONSE: Final = frozenset({"LCK004", "LCK013", "LCK017", "LCK021"})
 """Codes of failed requests that may succeed later."""
 _NO_REVISION: Final = "LCK012"
+_IDENTITIES: Final = (("sha256",), ("commit",))
+"""Values that differ because the content was replaced."""
 _REASONS: Final = {
     "missing": "the lock does not pin it",
     "example": "the lock is an example with invented pins",
@@ -49,10 +51,10 @@ def stale(
     requests: Iterable[PinRequest], unused: Iterable[UnusedPin], *, inventory: str, lock: Document | None
 ) -> Iterator[Finding]:
     """Return a finding for each missing, incomplete or unused pin."""
-    hint = _LOCK_IT.format(inventory)
+    hint, read_it = _LOCK_IT.format(inventory), _LOCK_IT.format(f"{inventory} --hosts")
     for request in requests:
         message = f"{request.pin.kind} {request.pin.name}: {_REASONS[request.reason].format(request.pin.revision)}"
-        yield _finding(_STALE, request.pin, message, hint)
+        yield _finding(_STALE, request.pin, message, read_it if request.pin.own else hint)
     for kind, name in unused:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: no longer used", loc, hint)
@@ -89,7 +91,7 @@ def different(found: Iterable[PinDifference], *, inventory: str, lock: Document)
         here, there = map(_shown, (each.locked, each.upstream))
         kept = {None: "", True: ", where the pinned one still exists", False: ", where the pinned one is missing"}
         message = f"{pin.kind} {pin.name}: {what} is {here} in the lock, but {there} upstream{kept[each.kept]}"
-        if each.kept is None and each.path != ("sha256",):
+        if each.kept is None and each.path not in _IDENTITIES:
             hint = f"restore the entry, or remove it and {_LOCK_IT.format(inventory)}"
         else:
             hint = f"to pin the current version, {_LOCK_IT.format(f'{inventory} --upgrade {pin.name}')}"

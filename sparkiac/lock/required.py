@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.model import forms
+from sparkiac.model.inventory import OwnModel
 from sparkiac.model.lock import LoadedFormat
 from sparkiac.model.references import hub_file
 from sparkiac.model.resolved import ResolvedDeployment
@@ -51,6 +52,8 @@ class RequiredPin(NamedTuple):
     """Required files of a model, sorted; None stands for all files that the engine loads by default."""
     forms: tuple[LoadedFormat, ...] = ()
     """Weight formats that the engines load by default, sorted."""
+    own: OwnModel | None = None
+    """Where a model of the user's lies; None for everything that has an upstream server."""
 
     @property
     def key(self) -> tuple[Kind, str]:
@@ -117,6 +120,7 @@ def _pin(uses: list[_PinUse], revision: tuple[str, Loc | None], resolved: Resolv
         revision_loc=revision[1],
         files=tuple(sorted({use.file for use in uses}, key=str)) if first.kind == "model" else (),
         forms=tuple(sorted({use.form for use in uses if use.form is not None})),
+        own=resolved.written.own_models.get(first.name) if first.kind == "model" else None,
     )
 
 
@@ -217,8 +221,13 @@ def _key(named: str, values: ResolvedDeployment) -> Path:
 
 
 def _revision(repository: str | None, models: Sequence[_PinUse], resolved: Resolved) -> tuple[str, Loc | None]:
-    """Return the revision of a repository: the inventory's, the commit of a source, or the default branch."""
+    """Return the revision of a repository: the inventory's, the commit of a source, or the default branch.
+
+    That of a model of the user's is its place, so that another place is read again.
+    """
     written = resolved.written
+    if own := written.own_models.get(repository or ""):
+        return str(own), resolved.inventory.document.at_key(("own_models", repository or ""))
     if repository in written.revisions:
         return written.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
     return min((commit for use in models for commit in _source_commits(use, resolved)), default=DEFAULT_REVISION), None

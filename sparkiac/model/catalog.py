@@ -185,7 +185,9 @@ class Platform(Model):
     driver: Version | None = None
     """Default NVIDIA driver series of hosts."""
     memory_gib: Gib | None = None
-    """MemTotal in GiB of hosts that set no `memory.total_gib`."""
+    """MemTotal in GiB of hosts that set no `memory.total_gib`; if omitted, it is unknown until that is set."""
+    installed_gib: Gib | None = None
+    """Installed memory in GiB, of which MemTotal is a part; tells machines with the same GPU apart."""
     requires: Requirements = Field(default_factory=Requirements)
     """Lowest versions of the software that a host must have."""
     kernel_parameters: dict[KernelParameter, Word] = {}

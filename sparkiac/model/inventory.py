@@ -198,6 +198,29 @@ class Deployment(Serving):
     """Findings that are accepted, with a reason for each."""
 
 
+class OwnModel(Model):
+    """A model whose files lie on a host, such as a fine-tune."""
+
+    host: HostName
+    """Host that has the files; other hosts that serve the model copy them from it."""
+    path: AbsolutePath
+    """Folder with config.json, safetensors and tokenizer as a model hub has them, or a GGUF file."""
+
+    def __str__(self) -> str:
+        """Return host and path, as the lock records them."""
+        return f"{self.host}:{self.path}"
+
+    @property
+    def file(self) -> str | None:
+        """Return the name of the GGUF file; None for a folder."""
+        return self.path.rpartition("/")[2] if self.path.endswith(".gguf") else None
+
+    @property
+    def folder(self) -> str:
+        """Return the folder with the files."""
+        return self.path.rpartition("/")[0] if self.file else self.path
+
+
 class Registries(Model):
     """Registries that hosts pull images from."""
 
@@ -269,6 +292,8 @@ class Inventory(Model):
     """Builds of images from source, by name; they override the catalog's builds with the same name."""
     revisions: dict[ModelHandle, GitRef] = {}
     """Branch, tag or commit for `sparkiac lock` to pin, by repository on the model hub; default `main`."""
+    own_models: dict[ModelHandle, OwnModel] = {}
+    """Models whose files lie on a host, by the name that deployments use; `sparkiac lock --hosts` pins their files."""
     sources: dict[Name, RecipeSource] = {}
     """Repositories of recipes by name, beside the catalog and the recipes of this repository."""
     allow: tuple[Waiver, ...] = ()

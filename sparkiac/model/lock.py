@@ -83,9 +83,9 @@ class LockedModel(Model):
     """One repository on the model hub at one commit: weights, tokenizer or drafter."""
 
     commit: Commit
-    """Commit that hosts download."""
+    """Commit that hosts download; for a model of `own_models` a hash of its files."""
     revision: Line = "main"
-    """Requested branch, tag or commit."""
+    """Requested branch, tag or commit; for a model of `own_models` its host and path."""
     licence: Line | None = None
     """Licence, from the model card."""
     gated: bool = False

@@ -51,11 +51,12 @@ def build(resolved: Resolved) -> Plan:
     """Build the plan of the whole fleet."""
     written, pinned = resolved.written, _pinned(resolved)
     placed, unwatched = placement.place_all(written, resolved.fleet, resolved.leaves, pinned)
-    known = weights.repositories(pinned.pins.models, (each for host in placed for each in host.containers))
-    stores = {host.name: weights.stores(host.containers, known) for host in placed}
+    containers = (each for host in placed for each in host.containers)
+    known = weights.repositories(pinned.pins.models, written.own_models, containers)
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
+    stores = weights.with_owners(values, {host.name: weights.stores(host.containers, known) for host in placed})
     platforms = {name: host.platform or catalog.DEFAULT_PLATFORM for name, host in written.hosts.items()}
     proofs = proof.proofs(placed, pinned.pins.models, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
@@ -92,7 +93,7 @@ def _pinned(resolved: Resolved) -> placement.Pinned:
     written, lock = resolved.written, resolved.lock
     copying = frozenset(name for name, host in written.hosts.items() if host.images_from is not None)
     images = Images(resolved.fleet.builds, lock, written.registries.mirrors, resolved.interfaces, copying)
-    return placement.Pinned(images, weights.pins(lock, written.revisions), resolved.library)
+    return placement.Pinned(images, weights.pins(lock, written), resolved.library)
 
 
 def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:
@@ -117,7 +118,8 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
-    secrets = _secrets(placed, whole.hub.secret if stores else None, timer, whole.promises[name])
+    on_hub = stores or any(file.on_hub for each in placed.containers for file in each.storage.files)
+    secrets = _secrets(placed, whole.hub.secret if on_hub else None, timer, whole.promises[name])
     unpinned = _unpinned(placed, example=whole.example)
     written, group = inventory.hosts[name], whole.groups[name]
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)

@@ -115,6 +115,8 @@ class RequiredWeights(NamedTuple):
     """Repositories as plain directories."""
     commits: Mapping[str, str] = {}
     """Repository → commit, for those that the lock pins."""
+    gated: tuple[str, ...] = ()
+    """Those of them that are gated."""
 
 
 class ModelServer(NamedTuple):

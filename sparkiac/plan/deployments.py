@@ -209,7 +209,8 @@ def _mounts(node: DeploymentNode) -> tuple[BindMount, ...]:
 def _weights(values: ResolvedDeployment, pins: Pins) -> RequiredWeights:
     models, directories = _models(values), tuple(_directories(values))
     commits = pins.commits({*models, *filter(None, map(handle, directories))})
-    return RequiredWeights(values.model_store, models, directories, commits)
+    gated = tuple(name for name in commits if pins.models[name].gated)
+    return RequiredWeights(values.model_store, models, directories, commits, gated)
 
 
 def _models(values: ResolvedDeployment) -> tuple[str, ...]:

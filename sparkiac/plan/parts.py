@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.host.generation import OwnFolder
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.budget import ServerMemory
 from sparkiac.memory.fit import Advice, Fit, UtilizationStep
@@ -92,6 +93,7 @@ class FetchedFile(NamedTuple):
     target: str
     commit: str | None = None
     """Commit of the model hub repository that contains it."""
+    size_bytes: int | None = None
 
     @property
     def path(self) -> str:
@@ -131,6 +133,8 @@ class ModelRepository(NamedTuple):
     private: bool
     files: Mapping[str, tuple[int, str]]
     """Path → size in bytes and sha256."""
+    own: OwnFolder | None = None
+    """Where its files lie if it is a model of the user's."""
 
     @property
     def slug(self) -> str:
@@ -270,7 +274,9 @@ def files(wanted: Mapping[str, ResolvedFile], pins: Mapping[str, LockedFile]) ->
 
 
 def _file(url: str, target: str, pinned: LockedFile | None) -> FetchedFile:
-    return FetchedFile(url, pinned.sha256, target, pinned.commit) if pinned else FetchedFile(url, None, target)
+    if pinned is None:
+        return FetchedFile(url, None, target)
+    return FetchedFile(url, pinned.sha256, target, pinned.commit, pinned.size_bytes)
 
 
 def memory_source(leaves: Leaves, path: Path) -> str:

@@ -121,9 +121,11 @@ def _store(path: str, entries: dict[str, list[Container]]) -> StoreExpectation:
 
 
 def _gated(container: Container, entry: str) -> bool:
-    server = container.server
-    known = server.facts is not None and server.facts.gated is True and server.model is not None
-    return known and _name(entry) in {server.model, _cached(server.model or "")}
+    """Return whether the lock, or for a model that it does not pin the recipe, states that a repository is gated."""
+    server, pinned = container.server, container.weights
+    stated = server.facts is not None and server.facts.gated and server.model and server.model not in pinned.commits
+    gated = (*pinned.gated, *((server.model,) if stated and server.model else ()))
+    return any(_name(entry) in {name, _cached(name)} for name in gated)
 
 
 def _entries(container: Container, unpinned: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from sparkiac.plan.weights import needed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.host.generation import ChangeGroup, Promise
+    from sparkiac.host.generation import ChangeGroup, OwnFolder, Promise
     from sparkiac.host.preflight.expectations import Expectations
     from sparkiac.model.catalog import Gpu
     from sparkiac.model.inventory import FabricLink
@@ -104,6 +104,11 @@ class HostPlan(NamedTuple):
     def units(self) -> tuple[Container | Program, ...]:
         """Return everything that has a systemd unit, sorted by name."""
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
+
+    @property
+    def own_folders(self) -> tuple[OwnFolder, ...]:
+        """Return where the user's own models lie that this host stores."""
+        return tuple(own for store in self.stores for each in store.models if (own := each.repository.own))
 
     @property
     def is_measured(self) -> bool:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.host.generation import OwnFolder
 from sparkiac.model.references import hub_file
 from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, StoredModel
+from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from sparkiac.model.inventory import Inventory, OwnModel
     from sparkiac.model.lock import Lock, LockedFile, LockedModel
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container
@@ -30,8 +33,9 @@ class Pins(NamedTuple):
         return {name: self.models[name].commit for name in sorted(names) if name in self.models}
 
 
-def pins(lock: Lock | None, requested: Mapping[str, str]) -> Pins:
-    """Return the pins of a lock; `requested` is the revision of each repository for which the inventory names one."""
+def pins(lock: Lock | None, written: Inventory) -> Pins:
+    """Return the pins of a lock, without those of another revision or place than the inventory names."""
+    requested = {**written.revisions, **{name: str(own) for name, own in written.own_models.items()}}
     if lock is None:
         return Pins({}, {})
     models = {name: each for name, each in lock.models.items() if requested.get(name, each.revision) == each.revision}
@@ -49,10 +53,13 @@ def handle(directory: str) -> str | None:
     return f"{organisation}/{rest.partition('/')[0]}" if rest else None
 
 
-def repositories(known: Mapping[str, LockedModel], containers: Iterable[Container]) -> dict[str, ModelRepository]:
+def repositories(
+    known: Mapping[str, LockedModel], own: Mapping[str, OwnModel], containers: Iterable[Container]
+) -> dict[str, ModelRepository]:
     """Return the repositories that a container needs and whose files are in the lock, sorted by handle."""
     required = {name for container in containers for name in needed(container)}
-    return {name: _repository(name, known[name]) for name in sorted(required) if name in known and known[name].files}
+    listed = (name for name in sorted(required) if name in known and known[name].files)
+    return {name: _repository(name, known[name], own.get(name)) for name in listed}
 
 
 def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]) -> tuple[ModelStore, ...]:
@@ -67,17 +74,45 @@ def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]
     )
 
 
+def with_owners(
+    hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[ModelStore, ...]]
+) -> dict[str, tuple[ModelStore, ...]]:
+    """Return the stores; the host that has a model of the user's stores it too, so that others can copy it."""
+    found = {name: {store.path: list(store.models) for store in each} for name, each in stores.items()}
+    for each in stores.values():
+        for path, stored in ((store.path, stored) for store in each for stored in store.models):
+            if (own := stored.repository.own) is not None:
+                there = found[own.host]
+                if not any(stored in models for models in there.values()):
+                    there.setdefault(hosts[own.host].model_store or path, []).append(stored)
+    return {
+        name: tuple(ModelStore(path, tuple(sorted(models, key=_name))) for path, models in sorted(each.items()))
+        for name, each in found.items()
+    }
+
+
+def _name(stored: StoredModel) -> tuple[str, str]:
+    return stored.repository.model, stored.layout
+
+
 def weight_peers(
     hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[ModelStore, ...]]
 ) -> dict[str, tuple[Peer, ...]]:
-    """Return the hosts from which each host can copy weights: per network, the first host that needs the same model."""
+    """Return the hosts from which each host can copy weights.
+
+    These are the hosts that have the user's own models and, per network of links, the first one that needs the same
+    model.
+    """
     first: dict[tuple[str, str], Peer] = {}
     found: dict[str, tuple[Peer, ...]] = {}
     for name, host in hosts.items():
-        held = [stored.repository.model for store in stores[name] for stored in store.models]
+        needed_here = [stored.repository for store in stores[name] for stored in store.models]
+        held = [each.model for each in needed_here]
+        owners = (each.own.host for each in needed_here if each.own is not None)
+        sources = [Peer(owner, address_towards(hosts[owner], [host])) for owner in owners]
         near = [(str(link.network), str(link.ip)) for link in (ip_interface(each.address) for each in links_of(host))]
         peers = [first.setdefault((net, model), Peer(name, ip)) for net, ip in near for model in held]
-        found[name] = tuple(dict.fromkeys(peer for peer in peers if peer.host != name))
+        found[name] = tuple(dict.fromkeys(peer for peer in (*sources, *peers) if peer.host != name))
     return found
 
 
@@ -92,6 +127,7 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
 
 
-def _repository(name: str, locked: LockedModel) -> ModelRepository:
+def _repository(name: str, locked: LockedModel, own: OwnModel | None) -> ModelRepository:
     files = {path: (file.size_bytes, file.sha256) for path, file in sorted(locked.files.items())}
-    return ModelRepository(name, locked.commit, locked.gated, locked.private, files)
+    folder = OwnFolder(own.host, own.folder) if own else None
+    return ModelRepository(name, locked.commit, locked.gated, locked.private, files, folder)

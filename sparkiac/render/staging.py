@@ -21,17 +21,26 @@ def render(plan: Plan) -> Iterator[Artifact]:
 
 def stores(host: HostPlan) -> tuple[StagedStore, ...]:
     """Return the models to download into each model store."""
-    return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
+    return tuple(StagedStore(store.path, tuple(_model(each, host) for each in store.models)) for store in host.stores)
 
 
-def _model(stored: StoredModel) -> StoreEntry:
+def _model(stored: StoredModel, host: HostPlan) -> StoreEntry:
     repository = stored.repository
-    return StoreEntry(repository.model, repository.commit, stored.layout, repository.manifest)
+    own = repository.own
+    if own is not None and own.host != host.name:
+        own = own._replace(path=None)
+    return StoreEntry(repository.model, repository.commit, stored.layout, repository.manifest, own)
 
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
-    """Return the sources of weights: the model hub and other hosts."""
-    return {"endpoint": hub.url, "token": hub.secret, "from": jsontext.plain(host.weights_from)}
+    """Return the sources of weights: the model hub, other hosts, and of these the ones with a model of the user's."""
+    owners = {own.host for own in host.own_folders if own.host != host.name}
+    return {
+        "endpoint": hub.url,
+        "token": hub.secret,
+        "from": jsontext.plain(host.weights_from),
+        "owners": sorted(owners),
+    }
 
 
 def image_ids(host: HostPlan) -> dict[str, str]:
@@ -40,13 +49,19 @@ def image_ids(host: HostPlan) -> dict[str, str]:
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
 
 
-def extra_files(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
-    """Return URL, SHA-256 and path of each extra file; files with the same path and content are listed once."""
+def extra_files(host: HostPlan, hub: HubEndpoint) -> list[dict[str, Any]]:
+    """Return URL, SHA-256 and path of each extra file; files with the same path and content are listed once.
+
+    Those of the hub have their size and the secret with its token, if the inventory names one.
+    """
     wanted = {file.path: file for container in host.containers for file in container.storage.files}
-    return [
-        {"url": _address(file, hub), "sha256": file.sha256 or UNLOCKED, "path": path.removeprefix(f"{FILES}/")}
-        for path, file in sorted(wanted.items())
-    ]
+    return [_extra(path.removeprefix(f"{FILES}/"), file, hub) for path, file in sorted(wanted.items())]
+
+
+def _extra(path: str, file: FetchedFile, hub: HubEndpoint) -> dict[str, Any]:
+    found = {"url": _address(file, hub), "sha256": file.sha256 or UNLOCKED, "path": path}
+    with_token = file.on_hub and file.size_bytes is not None and hub.secret is not None
+    return {**found, "size_bytes": file.size_bytes, "token": hub.secret} if with_token else found
 
 
 def file_paths(host: HostPlan) -> tuple[str, ...]:

@@ -49,6 +49,9 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
         yield from _recipe(document, name, deployment, library)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
     yield from _canaries(document, hosts)
+    for model, own in entries(document, "own_models").items():
+        if isinstance(own.get("host"), str) and own["host"] not in hosts:
+            yield _unknown_host(document, own["host"], hosts, ("own_models", model, "host"))
     yield from _monitoring(document, hosts)
     for name, service in entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)

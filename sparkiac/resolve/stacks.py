@@ -15,6 +15,8 @@ from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document, of_entry
 from sparkiac.source import Source
 
+_OWN_MODEL: Final = "/model"
+"""Path in the container of a model whose files lie on a host."""
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
 _HOST: Final = tuple(name for name in Host.model_fields if name in ResolvedHost.model_fields and name != "ssh")
@@ -47,7 +49,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
         _store(hosts, on),
         _from_inventory(inventory, base, _DEPLOYMENT),
         _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
-        group=_group(inventory.valid, chosen, on, library),
+        group=_own_model(inventory, chosen, library) | _group(inventory.valid, chosen, on, library),
         library=library,
     )
 
@@ -63,6 +65,18 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
     if groups is None or not all(members):
         return {}
     return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor), nccl=groups.nccl)
+
+
+def _own_model(inventory: Source[Inventory], deployment: Deployment, library: Library) -> Leaves:
+    """Return how a model whose files lie on a host is loaded: from a directory, because no hub has its name."""
+    known = library.recipe(deployment.recipe) if deployment.recipe else None
+    model = deployment.model or (known.value.model if known and known.value else None)
+    own = inventory.valid.own_models.get(model or "")
+    if own is None:
+        return {}
+    origin = Origin(f"own_models.{model}")
+    file: Leaves = {("model_file",): (own.file, origin)} if own.file else {}
+    return {("model_path",): (_OWN_MODEL, origin), **file}
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:

@@ -120,6 +120,9 @@ def _without_scheme(given: str, _: ErrorDetails) -> str:
 
 
 def _handle(given: str, _: ErrorDetails) -> str:
+    if given.startswith("/"):
+        own = f"own_models: {{me/NAME: {{host: HOST, path: {given}}}}}"
+        return f"write `model: me/NAME`, and at the top level `{own}`"
     handle = "/".join(given.partition("://")[2].split("/")[1:3])
     return f"write {handle}" if re.fullmatch(forms.HANDLE, handle) else ""
 

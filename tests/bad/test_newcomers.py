@@ -314,6 +314,13 @@ FAULTS: Final = [
         "write Qwen/Qwen3-8B",
     ),
     (
+        "model folder",
+        "    port: 8001\n",
+        "    port: 8001\n    model: /home/milo/bot\n",
+        "15:12 INV002",
+        "write `model: me/NAME`, and at the top level `own_models: {me/NAME: {host: HOST, path: /home/milo/bot}}`",
+    ),
+    (
         "jinja",
         "address: 192.168.1.11",
         'address: "{{ ip }}"',

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import yaml
 
-from sparkiac import __version__, pipeline
+from sparkiac import __version__, catalog, pipeline
 from sparkiac.commands.init import _wheel
 from sparkiac.commands.init.repository import UrlOrigin, origin, recorded_origin
 from tests.catalog.test_reference import ENTRIES, USABLE
@@ -37,6 +37,7 @@ RECIPE: Final = "redhatai/qwen3.6-35b-a3b-nvfp4"
 GROUP: Final = "nvidia/minimax-m2.7-nvfp4"
 """A recipe for two hosts."""
 LINKS: Final = tuple(f"spark-0{number}=enp1s0f1np1,rocep1s0f1,192.168.177.1{number}/24" for number in (1, 2))
+GATED: Final = "nvidia/gemma-4-31b-it-nvfp4"
 SERVED: Final = "--host", "spark-01=192.168.1.11", "--recipe", RECIPE
 FILES: Final = [
     ".editorconfig",
@@ -260,6 +261,7 @@ def test_a_host_that_was_asked_is_shown_with_what_it_said(
     assert (host["address"], "ssh" in host) == ("192.168.1.11", False)
     assert host["driver"] == "580.142"
     assert host["memory"]["total_gib"] * 2**30 <= _memory_bytes() < (host["memory"]["total_gib"] + 0.2) * 2**30
+    assert host.get("platform", "dgx-spark") == catalog.platform_of("NVIDIA GB10", host["memory"]["total_gib"])
     assert data["defaults"]["user"] == "milo"
     assert f"# Measured over ssh: NVIDIA GB10, {os.uname().machine}, " in text
 
@@ -411,6 +413,27 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
     ]
     assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1, 1]
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
+
+
+def test_a_gated_recipe_asks_once_for_the_name_of_a_secret_and_never_takes_the_token(folder: Path) -> None:
+    token = "hf_CanaryOfATestAndNoToken"  # noqa: S105  no token
+    hosts = ("--host", "spark-01=192.168.1.11", "--host", "spark-02=192.168.1.12")
+    recipes = ("--recipe", GATED, "--recipe", GATED)
+    done = answered(folder, "", "milo", "", token, "my_token", arguments=(*hosts, *recipes))
+    assert done.returncode in {0, 1}, done.stderr
+    assert done.stderr.count("gated on the model hub: name of the secret") == 2, "once, and again after a wrong answer"
+    assert token not in done.stderr + done.stdout
+    data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
+    assert data["hub"] == {"api_key": {"secret": "my_token"}}
+    assert "sparkiac secrets new inventories/lab.yaml" in done.stdout
+    assert not [path for path in (folder / "lab").rglob("*") if path.is_file() and token in path.read_text("utf-8")]
+
+
+def test_without_a_terminal_a_gated_recipe_gets_a_secret_and_another_one_none(folder: Path, cli: Cli) -> None:
+    for recipe, hub in ((GATED, {"api_key": {"secret": "hub_token"}}), (RECIPE, None)):
+        name = recipe.partition("/")[0]
+        cli("init", name, "--host", "spark-01=192.168.1.11", "--recipe", recipe)
+        assert yaml.safe_load((folder / name / f"inventories/{name}.yaml").read_text()).get("hub") == hub
 
 
 def test_on_a_terminal_a_wrong_answer_is_prompted_for_again(folder: Path) -> None:

@@ -116,7 +116,7 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
     manifests = Store(lab.folder / "made")
     commit = manifests.want(tiny())
     shutil.copytree(manifests.manifests, lab.tree / "models")
-    model = {"model": "acme/tiny", "commit": commit, "layout": "hub", "manifest": "models/acme--tiny.json"}
+    model = {"model": "acme/tiny", "commit": commit, "layout": "hub", "manifest": "models/acme--tiny.json", "own": None}
     stores = [{"path": STORE, "models": [model]}]
     shared = tree.listed(lab.tree / tree.PROGRAMS)
     hosts: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
         (own / "etc/sparkiac/generation.json").write_text(json.dumps(plan))
         data = tree.host_data(name, (name,)) | {
             "stores": stores,
-            "fetch": {"endpoint": endpoint, "token": None, "from": [near]},
+            "fetch": {"endpoint": endpoint, "token": None, "from": [near], "owners": []},
             "images": [image],
             "image_ids": {image: identity},
             "images_from": None if name == "spark-01" else near,

@@ -95,7 +95,7 @@ class Store:
     """A model store, with the manifests of what is wanted in it."""
 
     folder: Path
-    wanted: list[dict[str, str]] = field(default_factory=list)
+    wanted: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make the directories."""
@@ -112,7 +112,9 @@ class Store:
         """What stands for /etc/sparkiac."""
         return self.folder / "etc"
 
-    def want(self, repository: Repository, *, layout: str = "hub", commit: str = "") -> str:
+    def want(
+        self, repository: Repository, *, layout: str = "hub", commit: str = "", own: dict[str, Any] | None = None
+    ) -> str:
         """Require a model, and write its manifest; return its commit."""
         commit = commit or repository.head()
         name = f"{repository.handle.replace('/', '--')}.json"
@@ -120,7 +122,7 @@ class Store:
         files = {path: {"size_bytes": len(content), "sha256": sha256(content)} for path, content in contents}
         manifest = {"model": repository.handle, "commit": commit, "gated": bool(repository.gated), "files": files}
         (self.manifests / name).write_text(json.dumps(manifest))
-        entry = {"model": repository.handle, "commit": commit, "layout": layout, "manifest": name}
+        entry = {"model": repository.handle, "commit": commit, "layout": layout, "manifest": name, "own": own}
         self.wanted[:] = [each for each in self.wanted if each["model"] != repository.handle] + [entry]
         return commit
 

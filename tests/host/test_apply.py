@@ -242,6 +242,22 @@ def test_a_group_changes_together_with_one_secret_token_and_learns_the_commit(tm
     assert [bench.at(host, "commit") for host in bench.hosts()] == [commit, "", ""]
 
 
+def test_the_host_with_a_model_takes_part_when_one_that_copies_it_differs(tmp_path: Path) -> None:
+    """Only then: a difference of its own is none of the others."""
+    bench = make(tmp_path)
+    place = bench.lab / "host_vars/spark-02/main.yml"
+    place.write_text(place.read_text().replace("owners: []", "owners: [spark-01]"))
+    tree.write_manifest(bench.lab)
+    assert bench.apply().code == 0
+    for differs, changed in (("spark-02", ["spark-01", "spark-02"]), ("spark-01", ["spark-01"])):
+        (tmp_path / "at/order").unlink()
+        bench.at(differs, "differs", "")
+        done = bench.apply("--tags", "switch")
+        assert done.code == 0, done.said
+        assert sorted(line.partition(" ")[0] for line in bench.order()) == changed
+        (tmp_path / f"at/{differs}/differs").unlink()
+
+
 def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) -> None:
     with (bench.lab / "hosts/spark-01/etc/sparkiac/preflight.json").open("a") as file:
         file.write("\n")

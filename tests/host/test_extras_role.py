@@ -8,12 +8,14 @@ import http.server
 import json
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from sparkiac.report import assets
+from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
+from tests.standin.hub import Hub, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,7 @@ PLAYBOOK = """
   roles: [extras]
 """
 PARSER = b"def parse(text):\n    return text\n"
+TOKEN = "hf_canary-extras-91c2-not-a-real-token"  # noqa: S105  no token
 TEMPLATE = b"{% for message in messages %}{{ message }}{% endfor %}"
 
 
@@ -37,7 +40,7 @@ class Host:
     """The machine that the tests run on, with another root for the files."""
 
     folder: Path
-    wanted: list[dict[str, str]] = field(default_factory=list)
+    wanted: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def root(self) -> Path:
@@ -61,6 +64,8 @@ class Host:
             "sparkiac": {"extra_files": self.wanted},
             "extras_root": str(self.root),
             "extras_owner": getpass.getuser(),
+            "extras_secrets": str(self.folder / "secrets"),
+            "stage_program": str(SCRIPTS / "stage"),
         }
         words = ["-e", json.dumps(variables), *options]
         return play(self.folder, *words, inventory="localhost,")
@@ -129,6 +134,25 @@ def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
     after = host.apply("--check")
     assert (after.code, after.changed) == (0, {"localhost": 0}), after.said
     assert "would download file" not in after.said
+
+
+def test_a_file_of_a_gated_model_is_fetched_with_the_token_of_the_hub(host: Host) -> None:
+    """The token is a file of the host; it is shown nowhere, and a second run asks for nothing."""
+    gated = Repository("acme/gated", {"parser.py": PARSER}, gated="manual")
+    (host.folder / "secrets").mkdir()
+    (host.folder / "secrets/hub").write_text(f"{TOKEN}\n")
+    with Hub(gated, tokens={TOKEN: ["acme/gated"]}) as hub:
+        host.want(PARSER, "parser.py", f"{hub.url}/acme/gated/resolve/{gated.head()}/parser.py")
+        assert host.apply().code == 2, "a gated file without a token"
+        host.wanted[0] |= {"size_bytes": len(PARSER), "token": "hub"}
+        assert "would download" in host.apply("--check").said
+        done = host.apply("-vvv")
+        assert done.code == 0, done.said
+        assert host.files() == {f"{sha256(PARSER)}/parser.py": PARSER}
+        assert TOKEN not in done.said
+        hub.requests.clear()
+        again = host.apply()
+        assert (again.code, again.changed, hub.requests) == (0, {"localhost": 0}, []), again.said
 
 
 def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:

@@ -117,7 +117,13 @@ def test_one_host_pulls_and_the_other_copies_and_a_second_run_changes_nothing(pa
 
 def test_images_of_builds_are_copied_too_and_before_the_host_has_the_manifests_of_its_models(pair: Pair) -> None:
     (pair.folder / "giver/images").write_text(f"{BUILT} engine:1\n")
-    model = {"model": "acme/tiny", "commit": "0" * 40, "layout": "hub", "manifest": "models/acme--tiny.json"}
+    model = {
+        "model": "acme/tiny",
+        "commit": "0" * 40,
+        "layout": "hub",
+        "manifest": "models/acme--tiny.json",
+        "own": None,
+    }
     stores = [{"path": str(pair.folder / "store"), "models": [model]}]
     code, _, said = pair.apply(images=(IMAGE, BUILT), stores=stores)
     assert code == 0, said

@@ -26,7 +26,7 @@ ORIGINAL: Final = "60"
 PROGRAMS: Final = ("sparkiac-recover", "sparkiac-doors", "sparkiac-answer")
 """Units that come and go with the programs."""
 PORTS: Final = {"a": "10.0.0.1:8001", "b": "10.0.0.1:8002", "c": "10.0.0.1:8002"}
-MODEL: Final = {"model": "x/y", "commit": "c0", "layout": "hub", "manifest": ""}
+MODEL: Final = {"model": "x/y", "commit": "c0", "layout": "hub", "manifest": "", "own": None}
 NEEDS: Final = {"stores": [{"path": "/models", "models": [MODEL]}], "caches": ["/var/cache/sparkiac/b/1"]}
 SWAP: Final = {"key": "vm.swappiness", "value": "1"}
 TURNS: Final = {"day": ["a"], "night": ["b"]}

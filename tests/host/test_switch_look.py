@@ -221,7 +221,7 @@ def test_directories_and_extra_files(host: Host) -> None:
     ],
 )
 def test_a_model_that_would_be_downloaded(host: Host, layout: str, places: list[str]) -> None:
-    model = {"model": "x/y", "commit": "c0", "layout": layout, "manifest": "models/x--y.json"}
+    model = {"model": "x/y", "commit": "c0", "layout": layout, "manifest": "models/x--y.json", "own": None}
     host.data["plan"]["needs"]["stores"] = [{"path": "/models", "models": [model]}]
     wanted = {"differs": True, "missing": ["the model x/y@c0 is missing in /models"]}
     assert host.look() == wanted

@@ -63,11 +63,13 @@ class Fleet:
         for store in self.stores.values():
             shutil.rmtree(store.folder / "root")
 
-    def want(self, repository: Repository, *hosts: str, layout: str = "hub") -> str:
-        """Require a model on hosts."""
+    def want(self, repository: Repository, *hosts: str, layout: str = "hub", owner: str = "") -> str:
+        """Require a model on hosts; its files lie on `owner`, if that is named."""
         (self.folder / "models").mkdir(exist_ok=True)
         for name in hosts:
-            commit = self.host(name).want(repository, layout=layout)
+            folder = str(self.folder / "out") if name == owner else None
+            own = {"host": owner, "path": folder} if owner else None
+            commit = self.host(name).want(repository, layout=layout, own=own)
             slug = repository.handle.replace("/", "--")
             shutil.move(self.stores[name].manifests / f"{slug}.json", self.folder / "models" / f"{slug}.json")
             self.stores[name].wanted[-1]["manifest"] = f"models/{slug}.json"
@@ -213,6 +215,48 @@ def test_a_host_that_has_it_gives_it_whichever_comes_first(fleet: Fleet) -> None
     code, _, said = fleet.apply("http://127.0.0.1:9")
     assert code == 0, said
     assert fleet.stores["new"].snapshot(commit) == FILES
+
+
+def written(folder: Path) -> Path:
+    """Write the files of a model that the user has trained."""
+    for path, content in FILES.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def test_the_host_with_the_users_folder_gives_it_although_it_comes_last(fleet: Fleet) -> None:
+    """No hub has it. A second run changes nothing; a file that was trained again stays what the lock pins."""
+    commit = fleet.want(tiny(), "a-server", "trainer", layout="directory", owner="trainer")
+    folder = written(fleet.folder / "out")
+    fleet.strip()
+    code, _, said = fleet.apply("http://127.0.0.1:9")
+    assert code == 0, said
+    (folder / LARGE).write_bytes(SAFETENSORS[1:])
+    for store in fleet.stores.values():
+        assert contents(store.path / "acme/tiny") == FILES
+        assert (store.path / "acme/tiny").resolve().name == commit
+    again = fleet.apply("http://127.0.0.1:9")
+    assert (again.code, set(again.changed.values())) == (0, {0}), again.said
+
+
+def test_a_file_that_changed_since_the_lock_is_named_and_nothing_is_staged(fleet: Fleet) -> None:
+    fleet.want(tiny(), "a-server", "trainer", layout="directory", owner="trainer")
+    place = written(fleet.folder / "out") / LARGE
+    place.write_bytes(b"X" + SAFETENSORS[1:])
+    done = fleet.apply("http://127.0.0.1:9")
+    assert done.code == 2
+    assert f"{place}, a file of acme/tiny@{tiny().head()}, has changed since it was locked" in done.sentence
+    assert "sparkiac lock INVENTORY --hosts --upgrade MODEL" in done.sentence
+    assert not (fleet.stores["trainer"].path / "acme/tiny").exists()
+
+
+def test_without_the_host_that_has_the_folder_the_play_names_it(fleet: Fleet) -> None:
+    fleet.want(tiny(), "a-server", "trainer", layout="directory", owner="trainer")
+    written(fleet.folder / "out")
+    done = fleet.apply("http://127.0.0.1:9", "--limit", "a-server")
+    assert done.code == 2
+    assert "comes from trainer: apply to that host, too" in done.sentence
 
 
 def test_with_a_limit_the_hub_is_asked_and_no_other_host_is_touched(fleet: Fleet) -> None:

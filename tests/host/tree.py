@@ -169,7 +169,7 @@ def host_data(name: str, team: tuple[str, ...]) -> dict[str, Any]:
         "copied_by": [],
         "nft_optional": False,
         "stores": [],
-        "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": []},
+        "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": [], "owners": []},
         "gpu_image": "",
         "builds": [],
         "extra_files": [],

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.lock.pins import LOC, image, model
 
 PAGES = {page.rule.code: page for page in others() if page.rule.phase == "lock"}
-NO_RESPONSE = {errors.REGISTRY_NO_RESPONSE, errors.HUB_NO_RESPONSE, errors.FILE_NO_RESPONSE}
+NO_RESPONSE = {errors.REGISTRY_NO_RESPONSE, errors.HUB_NO_RESPONSE, errors.HOST_NO_RESPONSE, errors.FILE_NO_RESPONSE}
 
 
 def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:

@@ -12,7 +12,7 @@ from sparkiac.plan import preflight
 from sparkiac.plan.preflight import expected_stores as stores
 from sparkiac.render import generation
 from tests.conftest import ROOT
-from tests.plan.fleets import LOCK, ONES, PAIR, container, deployment, planned, service
+from tests.plan.fleets import COMMIT, LOCK, ONES, PAIR, container, deployment, planned, service
 
 if TYPE_CHECKING:
     from sparkiac.host.preflight.expectations import Expectations
@@ -23,9 +23,9 @@ ON_PC = "spark-01: {address: 192.168.1.11, platform: pc}"
 NANO = "nvcr.io/nvidia/vllm:25.12.post1-py3"
 
 
-def wanted(text: str) -> Expectations:
+def wanted(text: str, locked: str = LOCK) -> Expectations:
     """Return what is expected of the first host."""
-    return planned(text).hosts[0].preflight
+    return planned(text, locked=locked).hosts[0].preflight
 
 
 def test_drivers_that_sources_disagree_on_are_named_on_this_hardware_alone() -> None:
@@ -155,6 +155,15 @@ def test_a_gated_model_is_named_as_such() -> None:
     assert not wanted(deployment()).store[0].gated
     other = deployment().replace("base/single-spark", "nvidia/gemma-4-31b-it-nvfp4")
     assert not wanted(other).store[0].gated, "of another model than the recipe's nothing is known"
+
+
+def test_the_lock_states_what_is_gated_whatever_the_recipe_says() -> None:
+    pinned = LOCK.replace("example/model: {", "example/model: {gated: true, ")
+    assert wanted(deployment(), locked=pinned).store[0].gated == ("models--example--model",)
+    text = deployment().replace("base/single-spark", "nvidia/gemma-4-31b-it-nvfp4")
+    text = text.replace("    model: example/model\n", "")
+    opened = f'{LOCK}  nvidia/Gemma-4-31B-IT-NVFP4: {{commit: "{COMMIT}"}}\n'
+    assert not wanted(text, locked=opened).store[0].gated
 
 
 def test_a_drafter_has_the_day_before_which_it_must_not_have_been_fetched() -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from sparkiac.render import staging
 from tests.plan.fleets import COMMIT, LOCK, PAIR, checked, container, deployment, planned, said
 
 FILES: Final = f"{{config.json: {{size_bytes: 7, sha256: '{'a' * 64}'}}}}"
@@ -175,3 +176,61 @@ def test_a_node_compares_the_files_of_its_own_model_in_its_own_store_alone() -> 
 def test_a_deployment_on_one_host_is_not_compared() -> None:
     [host] = planned(deployment("env: {A: b}"), locked=KNOWN).hosts
     assert host.preflight.units["chat"].weights == ()
+
+
+def _own(host: str, *lines: str, path: str = "/home/me/bot") -> str:
+    """Write an inventory whose model lies on spark-01 and is served on a host."""
+    others = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
+    text = (
+        deployment(*lines, host=others).replace("example/model", "me/bot").replace("hosts: spark-01", f"hosts: {host}")
+    )
+    return f"{text}own_models: {{me/bot: {{host: spark-01, path: {path}}}}}\n"
+
+
+def _own_lock(path: str = "/home/me/bot") -> str:
+    return f'{LOCK}  me/bot: {{commit: "{"7" * 40}", revision: "spark-01:{path}", files: {FILES}}}\n'
+
+
+def test_a_model_of_the_users_is_loaded_from_a_directory_that_nothing_can_write_to() -> None:
+    found = container(_own("spark-01"), locked=_own_lock())
+    assert "/model" in found.command.words
+    assert ("/srv/models/me/bot", "/model", True) in [each[:3] for each in found.storage.mounts]
+    assert found.server.served == ("me/bot",)
+    assert not [word for word in found.command.words if "revision" in word]
+
+
+def test_the_host_that_has_a_model_stores_it_for_the_others_over_the_lan_too() -> None:
+    plan = planned(_own("spark-02"), locked=_own_lock())
+    first, second = plan.hosts
+    assert first.containers == ()
+    assert first.stores == second.stores
+    assert [(peer.host, peer.address) for peer in second.weights_from] == [("spark-01", "192.168.1.11")]
+    assert first.weights_from == ()
+    assert second.address in first.copied_by
+    [mine], [others] = (store.models for host in plan.hosts for store in staging.stores(host))
+    assert (mine.own, others.own) == (("spark-01", "/home/me/bot"), ("spark-01", None))
+    assert list(plan.restricted) == []
+    assert [staging.fetch(host, plan.hub)["owners"] for host in plan.hosts] == [[], ["spark-01"]]
+
+
+def test_a_gguf_file_needs_no_further_key() -> None:
+    path = "/home/me/bot-q4.gguf"
+    text = _own("spark-01", "set: {ctx_size: 4096}", "image: example.org/x:1", path=path)
+    found = container(text.replace("base/single-spark", "base/llama-cpp"), locked=_own_lock(path))
+    assert "/model/bot-q4.gguf" in found.command.words
+    [[mine]] = [store.models for store in staging.stores(planned(text, locked=_own_lock(path)).hosts[0])]
+    assert mine.own == ("spark-01", "/home/me")
+
+
+def test_a_model_that_moved_is_not_pinned() -> None:
+    assert container(_own("spark-01"), locked=_own_lock("/home/me/former")).weights.commits == {}
+
+
+def test_each_node_of_a_group_compares_a_model_of_the_users_with_its_manifest() -> None:
+    text = PAIR.replace("example/big", "me/bot") + "own_models: {me/bot: {host: spark-01, path: /home/me/bot}}\n"
+    plan = planned(text, locked=_own_lock())
+    for host in plan.hosts:
+        [found] = host.preflight.units["big"].weights
+        assert found == ("/srv/models/me/bot", "7" * 40, "models/me--bot.json")
+        assert ("/srv/models/me/bot", "/model", True) in [each[:3] for each in host.containers[0].storage.mounts]
+    assert [host.weights_from for host in plan.hosts] == [(), (("spark-01", "192.168.177.11"),)]

@@ -9,7 +9,7 @@ import yaml
 
 from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
-from tests.plan.fleets import LOCK, deployment, planned, said
+from tests.plan.fleets import COMMIT, LOCK, deployment, planned, said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +50,17 @@ def test_the_same_content_is_fetched_once() -> None:
     found = fetched(rendered(files(HUB, "/opt/parser.py")))
     address = "https://huggingface.co/example/model/resolve/main/plugins/parser.py"
     assert found == [{"url": address, "sha256": "a" * 64, "path": f"{'a' * 64}/parser.py"}]
+
+
+def test_a_file_of_the_hub_is_fetched_with_the_token_that_the_inventory_names() -> None:
+    text = deployment(files(HUB, "/opt/parser.py")) + "hub: {api_key: {secret: hub_token}}\n"
+    locked = f"{LOCK}files:\n  '{HUB}': {{sha256: '{'a' * 64}', size_bytes: 7, commit: '{COMMIT}'}}\n"
+    plan = planned(text, locked=locked)
+    [found] = fetched({artifact.path: artifact for artifact in pipeline.render(plan)})
+    assert (found["token"], found["size_bytes"]) == ("hub_token", 7)
+    assert "hub_token" in plan.hosts[0].secrets
+    [found] = fetched(rendered(files(HUB, "/opt/parser.py")))
+    assert "token" not in found
 
 
 def test_other_addresses_stay_as_they_are() -> None:

@@ -25,10 +25,16 @@ def variables(text: str, host: str, locked: str = BIG) -> dict[str, object]:
 
 def test_hosts_get_the_models_to_store_and_where_to_copy_them_from() -> None:
     found = variables(PAIR, "spark-02")
-    model = {"model": "example/big", "commit": COMMIT, "layout": "hub", "manifest": "models/example--big.json"}
+    model = {
+        "model": "example/big",
+        "commit": COMMIT,
+        "layout": "hub",
+        "manifest": "models/example--big.json",
+        "own": None,
+    }
     assert found["stores"] == [{"path": "/srv/models", "models": [model]}]
     near = [{"host": "spark-01", "address": "192.168.177.11"}]
-    assert found["fetch"] == {"endpoint": "https://huggingface.co", "token": None, "from": near}
+    assert found["fetch"] == {"endpoint": "https://huggingface.co", "token": None, "from": near, "owners": []}
     assert found["images_from"] is None
     assert found["copied_by"] == []
     assert variables(PAIR, "spark-01")["copied_by"] == ["192.168.1.12", "192.168.177.12"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.catalog.library import RecipeText
-    from sparkiac.commands.init.repository import FleetDraft, FleetHost
+    from sparkiac.commands.init.repository import FleetDraft, FleetHost, Placement
     from sparkiac.foreign.draft import DraftEntry
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
@@ -129,7 +130,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     if source is not None:
         return _imported(source, found, target, name=name, user=user)
     found, placements = serving.chosen(found, serving.ServingOptions(recipes, models, fills), shelf)
-    fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
+    fleet = repository.FleetDraft(name, found, _user(user, found), _store(store), _token(placements))
     return _write(fleet, target, repository.from_recipes(fleet, placements), recipes=shelf.files)
 
 
@@ -151,6 +152,23 @@ def _user(given: str | None, hosts: Sequence[FleetHost]) -> str | None:
 def _store(given: str | None) -> str:
     parse = prompts.parser("--model-store", "PATH")
     return prompts.value(given, "Directory of weights on the hosts", parse, default=_STORE)
+
+
+def _token(placements: Sequence[Placement]) -> str | None:
+    """Return the name of the secret with the token of the model hub, if a chosen recipe serves a gated model."""
+    gated = [str(each.chosen.values["model"]) for each in placements if each.chosen.facts.gated]
+    if not gated:
+        return None
+    label = f"{', '.join(gated)} is gated on the model hub: name of the secret for your token (not the token)"
+    return prompts.value(None, label, _secret_name, default="hub_token")
+
+
+def _secret_name(text: str) -> str:
+    from sparkiac.model import forms
+
+    if not re.fullmatch(forms.SECRET, text):
+        reject(f"that is not {forms.FORMS[forms.SECRET]}; the token itself belongs into the file of `secrets new`")
+    return text
 
 
 def _refuse_taken(target: Path, name: str) -> None:
@@ -223,7 +241,7 @@ def _next_steps(name: str, target: Path, plan: Plan, report: Report) -> str:
     from sparkiac.commands.init import repository
 
     git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
-    wanted = any(host.secrets for host in plan.hosts)
+    wanted = plan.hub.secret or any(host.secrets for host in plan.hosts)
     secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
     idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
     head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}

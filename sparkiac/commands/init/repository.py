@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from sparkiac import __version__
+from sparkiac import __version__, catalog
 from sparkiac.commands.fabric import draft
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.fleet.fabric.discovery import FoundLink
@@ -26,6 +26,7 @@ _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.j
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
 _SECRET: Final = "vllm_api_key"  # noqa: S105  the name of one
 _KEYED: Final = "its value is never here: `sparkiac secrets new` generates it"
+_GATED: Final = "for gated models; put the value into the file of `sparkiac secrets new`, which Git ignores"
 _NAMED: Final = "lan needs an IP address of each host, but a host has a name"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"
@@ -54,6 +55,8 @@ class FleetDraft(NamedTuple):
     hosts: tuple[FleetHost, ...]
     user: str | None
     store: str
+    token: str | None = None
+    """Name of the secret with the token of the model hub, if a recipe needs one."""
 
 
 class Placement(NamedTuple):
@@ -81,10 +84,12 @@ def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
         "hosts": {host.name: _host(host, fleet.user) | _copied(host, placements) for host in fleet.hosts},
         "deployments": _deployments(placements),
     }
+    written |= {"hub": {"api_key": {"secret": fleet.token}}} if fleet.token else {}
     builds = {name: values for each in placements for name, values in each.filled.builds.items()}
     written |= {"builds": builds} if builds else {}
     comments = _comments(fleet.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
     comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}
+    comments |= {("hub", "api_key"): [_GATED]} if fleet.token else {}
     return _MODELINE + _HEAD + yamlwrite.dump(written, comments)
 
 
@@ -141,7 +146,10 @@ def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     if host.user not in {None, user}:
         values["ssh"] = {"user": host.user}
     if machine is not None and machine.memory_bytes is not None:
-        values["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
+        total_gib = int(machine.memory_bytes * 10 / GIB) / 10
+        values["memory"] = {"total_gib": total_gib}
+        platform = catalog.platform_of(machine.gpus[0][0] if machine.gpus else "", total_gib)
+        values |= {} if platform == catalog.DEFAULT_PLATFORM else {"platform": platform}
     if machine is not None and machine.gpus:
         values["driver"] = machine.gpus[0][2]
     if host.links:

@@ -13,6 +13,7 @@ from sparkiac.commands.inventories import INVENTORY
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sparkiac.fleet.query import SshEndpoint
     from sparkiac.lock.merge import Key, LockEntry
     from sparkiac.model.lock import Lock
     from sparkiac.pipeline import InputFile, Locked, LockState
@@ -55,6 +56,9 @@ class _Run(NamedTuple):
 @click.option("--verify", is_flag=True, help="Verify the signatures of all images and record the results.")
 @click.option("--key", type=_FILE, help="Public key that cosign uses with --verify.")
 @click.option(
+    "--hosts", "read_hosts", is_flag=True, help="Read over ssh what only hosts know: the files of your own models."
+)
+@click.option(
     "--record", type=_FILE, help="Pin only the image of a local build, from the record that builds/NAME/build wrote."
 )
 def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
@@ -66,6 +70,8 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
 
     --check --online requests every pin and compares digests, commits, sizes and hashes; it names the pins that could
     not be compared.
+
+    --hosts reads the models of `own_models` where they lie. Without it, no host is contacted, and their pins stay.
 
     Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
     changes, 5 the lock changed during the run, 6 no response from upstream, or the lock cannot be written. The lock is
@@ -82,8 +88,9 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     if state.plan is None:
         return _refuse(run, ())
     if options["only_check"]:
-        return _check(run, online=options["online"])
-    found, failed = _requested(run, _named(names, state) if options["upgrade"] else frozenset(), options)
+        return _check(run, options)
+    upgraded = _named(names, state, options) if options["upgrade"] else frozenset()
+    found, failed = _requested(run, upgraded, options)
     if failed or state.report.findings:
         return _refuse(run, failed)
     return _write(run, pipeline.locked(*files, state, found), dry_run=options["dry_run"])
@@ -105,14 +112,16 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         reject(message)
 
 
-def _named(names: tuple[str, ...], state: LockState) -> frozenset[Key]:
-    """Return the pins that the names select; all of them if there is no name."""
+def _named(names: tuple[str, ...], state: LockState, options: dict[str, Any]) -> frozenset[Key]:
+    """Return the pins that the names select; without a name all of them, those on hosts only with --hosts."""
+    if not names:
+        return frozenset(pin.key for pin in state.pins if not pin.own or options["read_hosts"])
     by_name: dict[str, set[Key]] = {}
     for pin in state.pins:
         for name in (pin.name, *pin.users):
             by_name.setdefault(name, set()).add(pin.key)
     what = "image, model, file, deployment, service or build"
-    return frozenset(key for name in names or by_name for key in by_name[known(what, name, by_name)])
+    return frozenset(key for name in names for key in by_name[known(what, name, by_name)])
 
 
 def _requested(
@@ -129,10 +138,17 @@ def _requested(
 
     key = options["key"]
     signatures = Signatures(pins, lock, str(key) if key else None) if options["verify"] else None
-    responses = send(requests, signatures)
+    responses = send(requests, signatures, _hosts(run.state, options))
     by_key = {pin.key: pin for pin in pins}
     failed = responses.errors.items()
     return responses.found, [findings.refused(by_key[one], each.code, str(each), each.hint) for one, each in failed]
+
+
+def _hosts(state: LockState, options: dict[str, Any]) -> dict[str, SshEndpoint]:
+    """Return the hosts that may be read."""
+    from sparkiac.fleet.query import endpoint
+
+    return {host.name: endpoint(host) for host in state.plan.hosts} if state.plan and options["read_hosts"] else {}
 
 
 def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
@@ -147,28 +163,29 @@ def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
     return Exit.IO if only_missing_responses(findings) else Exit.FINDINGS
 
 
-def _check(run: _Run, *, online: bool) -> int:
-    """Print missing pins and, with `online`, pins that differ from their servers."""
+def _check(run: _Run, options: dict[str, Any]) -> int:
+    """Print missing pins and, with --online, pins that differ from their servers."""
     from sparkiac import pipeline
     from sparkiac.report import Report
 
     report = pipeline.stale(run.state)
     outdated = _outdated(run, run.state.lock)
-    if online:
-        return _compare(run, (*report.findings, *outdated), complete=not report.findings)
+    if options["online"]:
+        hosts = _hosts(run.state, options)
+        return _compare(run, (*report.findings, *outdated), hosts, complete=not report.findings)
     show(Report.of((*report.findings, *outdated)), run.output_format)
     if run.output_format == "text" and not report.findings:
         click.echo(f"{run.path}: complete")
     return Exit.STALE if report.findings else Exit.OK
 
 
-def _compare(run: _Run, findings: Iterable[Finding], *, complete: bool) -> int:
+def _compare(run: _Run, findings: Iterable[Finding], hosts: dict[str, SshEndpoint], *, complete: bool) -> int:
     """Compare all pins with their servers; print what differs and what was not compared."""
     from sparkiac.commands.lock import requests
     from sparkiac.report import Report
     from sparkiac.words import lock as words
 
-    found = requests.checked(run.state)
+    found = requests.checked(run.state, hosts)
     everything = Report.of((*findings, *found.differences, *found.failures))
     show(everything, run.output_format, **words.compared_data(found.comparison))
     if run.output_format == "text":

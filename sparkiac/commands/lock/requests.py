@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import click
 
 from sparkiac.commands.inputs import Exit
+from sparkiac.fleet.query import SshEndpoint
 from sparkiac.lock import findings
 from sparkiac.lock.comparison import PinComparison, PinFailure, RequestResults, by_name, by_pin, compared
 from sparkiac.lock.merge import Key, LockEntry, PinRequest
@@ -23,14 +24,27 @@ from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.hub.client import HubClient
 from sparkiac.upstream.transport import Transport
+from sparkiac.words import lock as words
 
 Count: TypeAlias = Callable[[object], object]
 Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
+Hosts: TypeAlias = Mapping[str, SshEndpoint]
+"""The hosts that are read, by name; empty without --hosts."""
 
+_NO_HOSTS: Final[Hosts] = {}
 _DELAY_S: Final = 1.0
 """Progress is shown only if the requests take longer than this."""
 _TICK_S: Final = 0.2
 _CLEAR: Final = "\r\x1b[K"
+
+
+class _Work(NamedTuple):
+    """What the threads share."""
+
+    done: Count
+    hosts: Hosts
+    reading: dict[str, str]
+    """Model that is being read on a host → how far."""
 
 
 class Responses(NamedTuple):
@@ -67,10 +81,10 @@ class Checked(NamedTuple):
         return Exit.IO if findings.only_missing_responses(self.failures) else Exit.FINDINGS
 
 
-def checked(state: LockState) -> Checked:
+def checked(state: LockState, hosts: Hosts = _NO_HOSTS) -> Checked:
     """Request every pin of the lock, and compare the responses with it."""
-    named = _answers(by_name(state.lock, state.pins))
-    pinned = _answers(by_pin(state.lock, state.pins, named))
+    named = _answers(by_name(state.lock, state.pins), hosts)
+    pinned = _answers(by_pin(state.lock, state.pins, named), hosts)
     comparison = compared(state.lock, state.pins, named, pinned)
     inventory, lock = state.documents or (None, None)
     if inventory is None or lock is None:
@@ -83,38 +97,40 @@ def checked(state: LockState) -> Checked:
     return Checked(comparison, tuple(different), tuple(failures))
 
 
-def _answers(requests: tuple[PinRequest, ...]) -> RequestResults:
+def _answers(requests: tuple[PinRequest, ...], hosts: Hosts) -> RequestResults:
     if not requests:
         return RequestResults({}, {})
-    responses = send(requests)
+    responses = send(requests, hosts=hosts)
     failed = {key: PinFailure(each.code, str(each), each.hint) for key, each in responses.errors.items()}
     return RequestResults(responses.found, failed)
 
 
-def send(requests: tuple[PinRequest, ...], signatures: Signatures | None = None) -> Responses:
-    """Send requests to registries, the model hub and file servers, and show progress on a terminal.
+def send(requests: tuple[PinRequest, ...], signatures: Signatures | None = None, hosts: Hosts = _NO_HOSTS) -> Responses:
+    """Send requests to registries, the model hub, file servers and hosts, and show progress on a terminal.
 
     The requests run in another thread, so that an interrupt does not wait for a server that hangs.
     """
     done: list[object] = []  # append is atomic, so threads can share the list
-    future = parallel.start(lambda: _responses(requests, signatures, done.append))
+    reading: dict[str, str] = {}
+    future = parallel.start(lambda: _responses(requests, signatures, _Work(done.append, hosts, reading)))
     wait((future,), _DELAY_S)
     shown = not future.done() and sys.stderr.isatty()
     while not future.done():
         if shown:
-            click.echo(f"{_CLEAR}upstream requests: {len(done)} of {len(requests)}", err=True, nl=False)
+            parts = [f"upstream requests: {len(done)} of {len(requests)}", *reading.copy().values()]
+            click.echo(f"{_CLEAR}{', '.join(parts)}", err=True, nl=False)
         wait((future,), _TICK_S)
     if shown:
         click.echo(_CLEAR, err=True, nl=False)
     return future.result()
 
 
-def _responses(requests: tuple[PinRequest, ...], signatures: Signatures | None, count: Count) -> Responses:
-    results: Results = {}
+def _responses(requests: tuple[PinRequest, ...], signatures: Signatures | None, work: _Work) -> Responses:
+    results = _own_models([each for each in requests if each.pin.own], work)
     for kind, resolve in (("image", _images), ("model", _models), ("file", _files)):
-        some = [_at_commit(each, results) for each in requests if each.pin.kind == kind]
+        some = [_at_commit(each, results) for each in requests if each.pin.kind == kind and not each.pin.own]
         try:
-            results |= resolve(some, count) if some else {}
+            results |= resolve(some, work.done) if some else {}
         except UpstreamError as error:  # an invalid setting, such as a proxy or a token, fails all of one kind
             results |= {each.pin.key: error for each in some}
     if signatures is not None:
@@ -168,6 +184,25 @@ def _models(requests: list[PinRequest], count: Count) -> Results:
         return model.resolve(pin.name, hub=hub, revision=revision, files=files, forms=pin.forms)
 
     return _each(requests, resolve, count)
+
+
+def _own_models(requests: list[PinRequest], work: _Work) -> Results:
+    """Read the user's own models on their hosts."""
+
+    def resolve(request: PinRequest) -> LockedModel:
+        pin, own = request.pin, request.pin.own
+        assert own is not None  # noqa: S101  they were selected so
+        if own.host not in work.hosts:
+            message = f"{pin.name} is on a host ({own}), and no host is read without --hosts"
+            raise UpstreamError(errors.OWN_MODEL, message, "run `sparkiac lock INVENTORY --hosts`")
+        from sparkiac.fleet.model_files import OwnModelReader
+
+        def progress(done: int, whole: int) -> None:
+            work.reading[pin.name] = f"{pin.name}: {words.size(done)} of {words.size(whole)}"
+
+        return OwnModelReader(pin, own, work.hosts[own.host], progress).read()
+
+    return _each(requests, resolve, work.done) if requests else {}
 
 
 def _files(requests: list[PinRequest], count: Count) -> Results:

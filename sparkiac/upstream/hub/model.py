@@ -6,18 +6,20 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from sparkiac.host.sent import safetensors
+from sparkiac.host.sent.model_files import TEXTS
 from sparkiac.model import forms as patterns
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.lock import LoadedFormat, LockedModel, ModelFile
 from sparkiac.report.hints import nearest
 from sparkiac.upstream import errors, parallel
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.hub import config, safetensors, selection
+from sparkiac.upstream.hub import config, selection
 from sparkiac.upstream.hub.client import HubClient, HubFile
 
 R = TypeVar("R")
@@ -27,7 +29,6 @@ LARGEST_BYTES: Final = 67_108_864
 _CONFIG: Final = "config.json"
 _QUANTIZATION: Final = "hf_quant_config.json"
 """File in which ModelOpt describes the quantization; older checkpoints have it nowhere else."""
-_READ: Final[tuple[str, ...]] = (_CONFIG, "tokenizer_config.json", _QUANTIZATION)
 
 
 def resolve(
@@ -40,23 +41,30 @@ def resolve(
     """
     reader = CommitReader(handle, revision, hub)
     staged = reader.staged(files, forms)
-    small = reader.all(reader.small, (each for each in staged if each.sha256 is None or each.path in _READ))
+    small = reader.all(reader.small, (each for each in staged if each.sha256 is None or each.path in TEXTS))
     tensors = reader.all(reader.tensors, (each for each in staged if each.path.endswith(".safetensors"))).values()
-    configs = {name: _json(small[name], f"{handle}/{name}") for name in _READ if name in small}
-    elements = sum((Counter(each.elements) for each in tensors), Counter[str]())
     return LockedModel(
         commit=reader.commit,
         revision=revision,
         licence=reader.repository.licence,
         gated=reader.repository.gated,
         private=reader.repository.private,
-        remote_code=any("auto_map" in each for each in configs.values()),
-        tensors=dict(sorted(elements.items())),
-        tensor_bytes=sum(each.size_bytes for each in tensors) if tensors else None,
-        config=_facts(configs),
         files={each.path: _entry(each, small.get(each.path), handle) for each in staged},
         left_out=selection.left_out(reader.files, forms) if forms else (),
+        **described(small, tensors, handle),
     )
+
+
+def described(small: Mapping[str, bytes], tensors: Collection[safetensors.Tensors], name: str) -> dict[str, Any]:
+    """Return the fields of the entry that small files and headers of a model decide. Raises `UpstreamError`."""
+    configs = {file: _json(small[file], f"{name}/{file}") for file in TEXTS if file in small}
+    elements = sum((Counter(each.elements) for each in tensors), Counter[str]())
+    return {
+        "remote_code": any("auto_map" in each for each in configs.values()),
+        "tensors": dict(sorted(elements.items())),
+        "tensor_bytes": sum(each.size_bytes for each in tensors) if tensors else None,
+        "config": _facts(configs),
+    }
 
 
 class CommitReader:
@@ -130,7 +138,7 @@ class CommitReader:
         if path not in self.files:
             message = f"{self._handle} has no file {path!r} at {self.commit}"
             raise UpstreamError(errors.NO_MODEL_FILE, message, nearest(path, self.files))
-        if not re.fullmatch(patterns.INSIDE, path) or {".", ".."} & set(path.split("/")):
+        if not selection.is_placeable(path):
             message = f"{self._handle} has a file {path!r}, whose path cannot be staged"
             raise UpstreamError(errors.HUB_INVALID, message, "paths consist of letters, digits and . _ @ + = - /")
 

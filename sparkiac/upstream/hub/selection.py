@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
+from sparkiac.model import forms
 from sparkiac.model.lock import LoadedFormat, WeightFormat
 
 _SPLIT: Final = re.compile(r"(?P<stem>.+)-[0-9]{5}-of-(?P<parts>[0-9]{5})\.gguf")
@@ -92,6 +93,11 @@ def alternatives(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the GGUF files among which an engine loads one; none if there are safetensors."""
     files = {split_parts(path)[0] for path in paths if path.endswith(".gguf")}
     return tuple(sorted(each for each in files if not each.rpartition("/")[2].startswith(_BESIDE_A_MODEL)))
+
+
+def is_placeable(path: str) -> bool:
+    """Return whether a host can store a file under this path."""
+    return bool(re.fullmatch(forms.INSIDE, path)) and not {".", ".."} & set(path.split("/"))
 
 
 def split_parts(file: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 FIRST_READ_BYTES: Final = 100_000
 """Size of the first read. According to huggingface_hub's source, 97 % of all headers are shorter."""
-_LENGTH_BYTES: Final = 8
+LENGTH_BYTES: Final = 8
 _MAX_HEADER_BYTES: Final = 100_000_000
 """The limit of the format."""
 _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
@@ -37,17 +37,17 @@ class HeaderError(ValueError):
 
 def header_end(start: bytes) -> int:
     """Return the offset of the tensors, from the first 8 bytes of the file. Raises HeaderError."""
-    length = int.from_bytes(start[:_LENGTH_BYTES], "little")
-    if len(start) < _LENGTH_BYTES or not 2 <= length <= _MAX_HEADER_BYTES:  # noqa: PLR2004  the shortest JSON object
+    length = int.from_bytes(start[:LENGTH_BYTES], "little")
+    if len(start) < LENGTH_BYTES or not 2 <= length <= _MAX_HEADER_BYTES:  # noqa: PLR2004  the shortest JSON object
         raise HeaderError(f"a header of {length} bytes")
-    return _LENGTH_BYTES + length
+    return LENGTH_BYTES + length
 
 
 def read(start: bytes, *, size_bytes: int) -> Tensors:
     """Read the tensors from the start of a file of this size, which includes the whole header. Raises HeaderError."""
     end = header_end(start)
     try:
-        header = json.loads(start[_LENGTH_BYTES:end])
+        header = json.loads(start[LENGTH_BYTES:end])
         spans = sorted(_tensor(tensor) for name, tensor in header.items() if name != "__metadata__")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise HeaderError(f"an invalid header: {type(error).__name__}") from None

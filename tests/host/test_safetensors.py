@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from sparkiac.upstream.hub import safetensors
+from sparkiac.host.sent import safetensors
 from tests.standin.hub import safetensors as written
 
 
