@@ -14,9 +14,11 @@ from sparkiac.memory import overhead
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.overhead import UNIFIED, Device
-from sparkiac.memory.values import Quantity, Term, Unknown, least_bytes, less, quantity, total_bytes
+from sparkiac.memory.values import GIB, Quantity, Term, Unknown, least_bytes, less, quantity, total_bytes
 from sparkiac.model.inventory import Measured
 
+TIGHT_BYTES: Final = 2 * GIB
+"""Less free memory than this is tight: Sparks have 119 to 121 GiB (dual-Spark post; DeepSeek-V4 thread)."""
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"

@@ -1,0 +1,115 @@
+"""Settings with which deployments fit beside each other, and placements of wishes, as pages and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from sparkiac.fix.fitting import Fitted, Shortage
+from sparkiac.memory.budget import reserve
+from sparkiac.memory.values import GIB, Unknown, known_bytes, least_bytes
+from sparkiac.plan import Container, HostPlan, Plan, memory_use
+from sparkiac.plan.memory_use import DeploymentMemory
+from sparkiac.plan.numbers import count, gib, unknown
+from sparkiac.words.page import Blocks, Data, Row, grid, heading, plain, table
+
+_FIGURES = ("share of the memory", "context", "KV cache", "tokens in the KV cache", "requests of full length")
+_TURNS = "or let them take turns (docs/turns.md)"
+
+
+class FreeAtStart(NamedTuple):
+    """The start of a server on a host."""
+
+    host: str
+    name: str
+    needs_bytes: int
+    """Memory that must be free."""
+    free_bytes: int
+    """Memory that is free then, after the servers that start before, without the reserve."""
+
+
+def fitted(found: Fitted, new: str) -> Blocks:
+    """Return what each deployment loses, and the order in which they start."""
+    before, after = _accounts(found.asked), _accounts(found.plan)
+    changed = [name for name in after if _figures(before[name]) != _figures(after[name])]
+    yield "The memory is too small for what the recipes ask for. With these settings they fit:"
+    rows: list[Row] = []
+    for name in changed:
+        rows.append((f"{name} (new)" if name == new else name, "", ""))
+        pairs = zip(_FIGURES, _figures(before[name]), _figures(after[name]), strict=True)
+        rows += ((f"  {what}", old, now) for what, old, now in pairs if old or now)
+    yield table(("", "before", "after"), rows, right=("before", "after"))
+    unsure = {name: after[name].fit for name in changed}
+    yield from (f"{name}: {unknown(fit)}" for name, fit in unsure.items() if isinstance(fit, Unknown))
+    yield heading("They start in this order; vLLM gives up if its share is not free:")
+    starts = _starts(found.plan, changed)
+    yield grid(
+        (f"{each.host}: {each.name}", f"needs {gib(each.needs_bytes)}", f"of {gib(each.free_bytes)} that are free")
+        for each in starts
+    )
+    yield ""
+
+
+def fitted_data(found: Fitted) -> Data:
+    """Return {"deployments": [{name, before, after}], "starts": [{host, name, needs_gib, free_gib}]}."""
+    before, after = _accounts(found.asked), _accounts(found.plan)
+    shares = [{"name": name, "before": _data(before[name]), "after": _data(after[name])} for name in after]
+    starts = (
+        {"host": host, "name": name, "needs_gib": round(needs / GIB, 2), "free_gib": round(free / GIB, 2)}
+        for host, name, needs, free in _starts(found.plan, after)
+    )
+    return {"deployments": shares, "starts": list(starts)}
+
+
+def short(found: Shortage | Unknown, nearest: str | None) -> Blocks:
+    """Return what is missing, and what would fit."""
+    if isinstance(found, Unknown):
+        yield f"No shares can be proposed: {unknown(found)}."
+        return
+    least = ", ".join(f"{name} {gib(size)}" for name, size in found.least_bytes)
+    missing = f"{gib(found.missing_bytes)} are missing on {found.where}"
+    yield f"{missing}, even with the smallest shares and the shortest contexts: {least}."
+    yield f"Nearest: {nearest}, {_TURNS}." if nearest else f"No recipe fits beside them: use another host, {_TURNS}."
+
+
+def _accounts(plan: Plan) -> dict[str, DeploymentMemory]:
+    """Return the memory of each deployment, of a group that of its leader."""
+    return {each.name: each for host in plan.hosts for each in memory_use.of(host).accounts if each.leads}
+
+
+def _figures(account: DeploymentMemory) -> tuple[str, ...]:
+    fit, context = account.fit, account.context
+    return (
+        f"{account.utilization:g}" if account.utilization is not None else "",
+        "" if isinstance(context, Unknown) else count(context),
+        gib(known_bytes(account.pool.size_bytes)),
+        "unknown" if isinstance(fit, Unknown) else count(fit.tokens),
+        "" if isinstance(fit, Unknown) else f"{fit.concurrency:.1f}",
+    )
+
+
+def _data(account: DeploymentMemory) -> Data:
+    fit = plain(account.fit)
+    return {"utilization": account.utilization, "context": plain(account.context), "fit": fit}
+
+
+def _starts(plan: Plan, names: Collection[str]) -> Iterator[FreeAtStart]:
+    """Yield the starts on each host with one of these deployments, in each of its turns."""
+    for host in plan.hosts:
+        for view in host.views if set(host.proofs) & set(names) else ():
+            yield from _of_host(view)
+
+
+def _of_host(view: HostPlan) -> Iterator[FreeAtStart]:
+    free = (view.memory_bytes or 0) - least_bytes((reserve(view.memory_bytes, view.reserve_bytes),))
+    deployed = {each.unit: each for each in view.containers if each.kind == "deployment"}
+    for container in (deployed[unit] for unit in view.start_order if unit in deployed):
+        yield FreeAtStart(view.name, container.name, _needs(view, container), free)
+        free -= least_bytes(view.proofs[container.name].server.taken)
+
+
+def _needs(view: HostPlan, container: Container) -> int:
+    """Return what vLLM compares with the free memory: its share, also if its KV cache has a size of its own."""
+    proof = view.proofs[container.name]
+    share = 0.0 if isinstance(proof.options, Unknown) else proof.options.gpu_memory_utilization
+    return max(least_bytes((proof.server.requested,)), int(share * (view.memory_bytes or 0)))
