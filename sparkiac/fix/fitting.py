@@ -40,7 +40,7 @@ class Shortage(NamedTuple):
     """Deployment → memory that it needs at least."""
 
 
-class _Server(NamedTuple):
+class Server(NamedTuple):
     """A deployment with its memory calculation."""
 
     name: str
@@ -97,18 +97,16 @@ def fitted(text: str, hosts: Collection[str], plan_of: Callable[[str], Plan | No
     """
     asked = plan = _planned(text, plan_of)
     while True:
-        servers = _servers(plan, hosts)
-        if isinstance(servers, Unknown):
-            return servers
-        limits, claims = tuple(_limits(plan, servers)), [each.claim for each in servers.values()]
-        if shares := sharing.divided(claims, limits):
-            edits = [edit for each in servers.values() for edit in each.edits(shares[each.name])]
-            text = edited(text, edits)
+        found = servers(plan, hosts)
+        if isinstance(found, Unknown):
+            return found
+        claims = [each.claim for each in found.values()]
+        shared = [limit for limit in limits(plan, found) if limit.names]
+        if (shares := sharing.divided(claims, shared)) is not None:
+            text = edited(text, [edit for each in found.values() for edit in each.edits(shares[each.name])])
             return Fitted(text, asked, _planned(text, plan_of))
-        exceeded = max(limits, key=lambda limit: limit.missing_bytes(claims, sharing.least(claims)))
-        halves = (
-            (_pool_bytes(each.proof), each.shorter()) for each in map(servers.__getitem__, sorted(exceeded.names))
-        )
+        exceeded = max(shared, key=lambda limit: limit.missing_bytes(claims, sharing.least(claims)))
+        halves = ((_pool_bytes(found[name].proof), found[name].shorter()) for name in sorted(exceeded.names))
         shorter = max(((size, edit) for size, edit in halves if edit), default=None, key=lambda each: each[0])
         if shorter is None:
             return _shortage(exceeded, claims)
@@ -133,9 +131,9 @@ def _pool_bytes(proof: Proof) -> int:
     return one if isinstance(proof.advice, Unknown) else max(one, proof.advice.pool_bytes)
 
 
-def _servers(plan: Plan, hosts: Collection[str]) -> dict[str, _Server] | Unknown:
+def servers(plan: Plan, hosts: Collection[str]) -> dict[str, Server] | Unknown:
     """Return the deployments on these hosts; Unknown if the memory of one of them is."""
-    found: dict[str, _Server] = {}
+    found: dict[str, Server] = {}
     for name in {name for host in plan.hosts if host.name in hosts for name in host.proofs}:
         on = [host for host in plan.hosts if name in host.proofs]
         total = group_bytes({host.name: None if is_discrete(host.gpu) else host.memory_bytes for host in on})
@@ -143,17 +141,17 @@ def _servers(plan: Plan, hosts: Collection[str]) -> dict[str, _Server] | Unknown
         needed = total_bytes((proof.server.requested, *proof.server.inside, *proof.server.outside))
         if wrong := unknown_of(total, needed):
             return Unknown(tuple(f"{fact} of {name}" for fact in wrong.missing))
-        found[name] = _Server(name, known_bytes(total) or 0, proof)
+        found[name] = Server(name, known_bytes(total) or 0, proof)
     return dict(sorted(found.items()))
 
 
-def _limits(plan: Plan, servers: Collection[str]) -> Iterator[SharedMemory]:
-    """Yield what each host leaves for these deployments, in each of its turns."""
+def limits(plan: Plan, servers: Collection[str]) -> Iterator[SharedMemory]:
+    """Yield what each host leaves for these deployments and for others, in each of its turns."""
     for host in plan.hosts:
         for view in host.views:
             names = frozenset(each.name for each in view.containers if each.name in servers)
             headroom = view.budget.headroom_bytes
-            if names and not isinstance(headroom, Unknown):
+            if not isinstance(headroom, Unknown):
                 taken = sum(known_bytes(total_bytes(view.proofs[name].server.taken)) or 0 for name in names)
                 yield SharedMemory(_where(view), names, headroom + taken - TIGHT_BYTES)
 

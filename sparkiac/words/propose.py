@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sparkiac.fix.fitting import Fitted, Shortage
+from sparkiac.fix.placing import ProposedInventory, SearchOutcome
 from sparkiac.memory.budget import reserve
 from sparkiac.memory.values import GIB, Unknown, known_bytes, least_bytes
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
 from sparkiac.plan.memory_use import DeploymentMemory
-from sparkiac.plan.numbers import count, gib, unknown
-from sparkiac.words.page import Blocks, Data, Row, grid, heading, plain, table
+from sparkiac.plan.numbers import count, figure, gib, span, unknown
+from sparkiac.words.page import (
+    BAD,
+    Blocks,
+    Data,
+    Row,
+    Table,
+    Verbatim,
+    bullets,
+    counted,
+    grid,
+    heading,
+    line,
+    names,
+    plain,
+    ranges,
+    stacked,
+    table,
+)
 
-_FIGURES = ("share of the memory", "context", "KV cache", "tokens in the KV cache", "requests of full length")
-_TURNS = "or let them take turns (docs/turns.md)"
+_FIGURES: Final = ("share of the memory", "context", "KV cache", "tokens in the KV cache", "requests of full length")
+_TURNS: Final = "or let them take turns (docs/turns.md)"
 
 
 class FreeAtStart(NamedTuple):
@@ -30,15 +49,9 @@ class FreeAtStart(NamedTuple):
 
 def fitted(found: Fitted, new: str) -> Blocks:
     """Return what each deployment loses, and the order in which they start."""
-    before, after = _accounts(found.asked), _accounts(found.plan)
-    changed = [name for name in after if _figures(before[name]) != _figures(after[name])]
+    after, changed = _accounts(found.plan), _changed(found)
     yield "The memory is too small for what the recipes ask for. With these settings they fit:"
-    rows: list[Row] = []
-    for name in changed:
-        rows.append((f"{name} (new)" if name == new else name, "", ""))
-        pairs = zip(_FIGURES, _figures(before[name]), _figures(after[name]), strict=True)
-        rows += ((f"  {what}", old, now) for what, old, now in pairs if old or now)
-    yield table(("", "before", "after"), rows, right=("before", "after"))
+    yield _losses(found, changed, new)
     unsure = {name: after[name].fit for name in changed}
     yield from (f"{name}: {unknown(fit)}" for name, fit in unsure.items() if isinstance(fit, Unknown))
     yield heading("They start in this order; vLLM gives up if its share is not free:")
@@ -48,6 +61,21 @@ def fitted(found: Fitted, new: str) -> Blocks:
         for each in starts
     )
     yield ""
+
+
+def _changed(found: Fitted) -> list[str]:
+    before, after = _accounts(found.asked), _accounts(found.plan)
+    return [name for name in after if _figures(before[name]) != _figures(after[name])]
+
+
+def _losses(found: Fitted, changed: Collection[str], new: str) -> Table:
+    """Return the figures of deployments before and after."""
+    before, after, rows = _accounts(found.asked), _accounts(found.plan), list[Row]()
+    for name in changed:
+        rows.append((f"{name} (new)" if name == new else name, "", ""))
+        pairs = zip(_FIGURES, _figures(before[name]), _figures(after[name]), strict=True)
+        rows += ((f"  {what}", old, now) for what, old, now in pairs if old or now)
+    return table(("", "before", "after"), rows, right=("before", "after"))
 
 
 def fitted_data(found: Fitted) -> Data:
@@ -70,6 +98,88 @@ def short(found: Shortage | Unknown, nearest: str | None) -> Blocks:
     missing = f"{gib(found.missing_bytes)} are missing on {found.where}"
     yield f"{missing}, even with the smallest shares and the shortest contexts: {least}."
     yield f"Nearest: {nearest}, {_TURNS}." if nearest else f"No recipe fits beside them: use another host, {_TURNS}."
+
+
+def proposals(found: SearchOutcome) -> Blocks:
+    """Return each proposal with its speeds and its inventory, and what was examined and left out."""
+    for number, each in enumerate(found.proposals, 1):
+        yield heading(f"{number}. {_title(each)}")
+        yield grid(_rows(each))
+        new = {part.wish.name for part in each.placing.parts}
+        if losing := [name for name in _changed(each.fitted) if name not in new]:
+            yield f"Changed for it: {names(losing)}"
+            yield _losses(each.fitted, losing, "")
+        yield ""
+        yield Verbatim(each.fitted.text)
+    for name, why in found.unmet.items():
+        yield line((name, BAD), f": {why}")
+    yield from _examined(found)
+
+
+def proposals_data(found: SearchOutcome) -> Data:
+    """Return {"proposals": [{deployments, turns, inventory}], "examined", "placements", "unmet", "left_out"}."""
+    return {
+        "proposals": [
+            {"deployments": _speeds(each), "turns": plain(each.placing.turns), "inventory": each.fitted.text}
+            for each in found.proposals
+        ],
+        "examined": {name: len(chosen) + len(found.cut[name]) for name, chosen in found.chosen.items()},
+        "placements": found.placings,
+        "unmet": dict(found.unmet),
+        "left_out": {name: dict(cut) for name, cut in found.cut.items()},
+        "dropped": list(found.dropped),
+    }
+
+
+def _title(each: ProposedInventory) -> str:
+    turns = each.placing.turns
+    if turns:
+        return f"in turns, because they do not fit together: {'; '.join(map(names, turns))}"
+    return f"at least {figure(each.placing.speeds[0])} tokens/s at full context while all decode"
+
+
+def _speeds(each: ProposedInventory) -> list[Data]:
+    accounts = _accounts(each.fitted.plan)
+    found = list[Data]()
+    for wish, candidate, hosts in each.placing.parts:
+        account = accounts[wish.name]
+        decode = () if isinstance(account.decode, Unknown) else account.decode
+        found.append(
+            {
+                "name": wish.name,
+                "recipe": candidate.found.name,
+                "hosts": [host.name for host in hosts],
+                "utilization": account.utilization,
+                "decode": [{"context": speed.context, "low": speed.low, "high": speed.high} for speed in decode],
+                "busy": None if each.placing.in_turns else account.busy,
+                "source": decode[-1].source if decode else None,
+            }
+        )
+    return found
+
+
+def _rows(each: ProposedInventory) -> Iterator[Row]:
+    for data in _speeds(each):
+        longest, share = data["decode"][-1], data["utilization"]
+        speed = f"{span(longest['low'], longest['high'], 'tokens/s')} at {count(longest['context'])} tokens"
+        busy = "" if data["busy"] is None else f"; while all of its host decode, at least {figure(data['busy'])}"
+        where = f"on {ranges(data['hosts'])}" + ("" if share is None else f", share {share:g}")
+        yield data["name"], stacked(data["recipe"], where, f"{speed}{busy}")
+
+
+def _examined(found: SearchOutcome) -> Blocks:
+    """Return how many recipes and placements were examined, and why the others were left out."""
+    for name, chosen in found.chosen.items():
+        reasons: dict[str, list[str]] = {}
+        for entry, why in found.cut[name].items():
+            reasons.setdefault(why, []).append(entry)
+        total = len(chosen) + len(found.cut[name])
+        yield heading(f"{name}: {len(chosen)} of {counted(total, 'recipe')} taken")
+        yield bullets(f"{', '.join(entries)}: {why}" for why, entries in reasons.items())
+    if found.placings:
+        yield f"\n{counted(found.placings, 'placement')} compared; the check or the plan refused {len(found.dropped)}."
+    for why, times in Counter(found.dropped).items():
+        yield f"  {times} times: {why}"
 
 
 def _accounts(plan: Plan) -> dict[str, DeploymentMemory]:
