@@ -212,8 +212,7 @@ def _starts(plan: Plan, names: Collection[str]) -> Iterator[FreeAtStart]:
 
 def _of_host(view: HostPlan) -> Iterator[FreeAtStart]:
     free = (view.memory_bytes or 0) - least_bytes((reserve(view.memory_bytes, view.reserve_bytes),))
-    deployed = {each.unit: each for each in view.containers if each.kind == "deployment"}
-    for container in (deployed[unit] for unit in view.start_order if unit in deployed):
+    for container in view.starting:
         yield FreeAtStart(view.name, container.name, _needs(view, container), free)
         free -= least_bytes(view.proofs[container.name].server.taken)
 
