@@ -46,9 +46,10 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     from sparkiac import pipeline
     from sparkiac.catalog import library
     from sparkiac.fix import placing
+    from sparkiac.fix.nodes import CannotEdit
     from sparkiac.words import propose as words
 
-    files, _, _ = planned(inventory)
+    files, _, _ = planned(inventory, output_format)
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     text = files[0].raw.decode()
     wishes = _wishes(wants, text, shelf)
@@ -56,7 +57,10 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     def check(text: str) -> Outcome:
         return pipeline.check(files[0]._replace(raw=text.encode()), files[1], allow_unlocked=True)
 
-    found = placing.search(text, wishes, lambda wish: _matching(wish, shelf), check)
+    try:
+        found = placing.search(text, wishes, lambda wish: _matching(wish, shelf), check)
+    except CannotEdit as reason:
+        reject(f"{click.format_filename(inventory)}: nothing can be added to its text: {reason}")
     answer(output_format, words.proposals_data(found), lambda _: words.proposals(found))
     return Exit.OK if found.proposals else Exit.FINDINGS
 

@@ -185,10 +185,11 @@ def _confirmed(fleet: FleetRoom, placings: Sequence[Placing], dropped: list[str]
 
 def _confirm(fleet: FleetRoom, placing: Placing) -> ProposedInventory | str:
     """Return a placement with its inventory, or why the check or the plan refuses it."""
-    names = frozenset[str]().union(*(each.names for each in placing.parts))
-    made = fitted(_text(fleet, placing), names, lambda text: fleet.check(text)[1])
+    names, text = frozenset[str]().union(*(each.names for each in placing.parts)), _text(fleet, placing)
+    report, plan = fleet.check(text)
+    made = fitted(text, names, lambda text: fleet.check(text)[1]) if plan else None
     if not isinstance(made, Fitted):
-        return "the shares do not fit"
+        return "the shares do not fit" if plan else fleet.new_errors(report)[0].message
     if errors := fleet.new_errors(fleet.check(made.text)[0]):
         return errors[0].message
     views = (view for host in made.plan.hosts if host.name in names for view in host.views)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from sparkiac.fix.fitting import Fitted, Shortage
 from sparkiac.fix.placing import ProposedInventory, SearchOutcome
 from sparkiac.memory.budget import reserve
-from sparkiac.memory.values import GIB, Unknown, known_bytes, least_bytes
-from sparkiac.plan import Container, HostPlan, Plan, memory_use
+from sparkiac.memory.values import Unknown, known_bytes, least_bytes
+from sparkiac.plan import Plan, memory_use
 from sparkiac.plan.memory_use import DeploymentMemory
 from sparkiac.plan.numbers import count, figure, gib, span, unknown
 from sparkiac.words.page import (
@@ -36,17 +36,6 @@ _FIGURES: Final = ("share of the memory", "context", "KV cache", "tokens in the 
 _TURNS: Final = "or let them take turns (docs/turns.md)"
 
 
-class FreeAtStart(NamedTuple):
-    """The start of a server on a host."""
-
-    host: str
-    name: str
-    needs_bytes: int
-    """Memory that must be free."""
-    free_bytes: int
-    """Memory that is free then, after the servers that start before, without the reserve."""
-
-
 def fitted(found: Fitted, new: str) -> Blocks:
     """Return what each deployment loses, and the order in which they start."""
     after, changed = _accounts(found.plan), _changed(found)
@@ -55,10 +44,9 @@ def fitted(found: Fitted, new: str) -> Blocks:
     unsure = {name: after[name].fit for name in changed}
     yield from (f"{name}: {unknown(fit)}" for name, fit in unsure.items() if isinstance(fit, Unknown))
     yield heading("They start in this order; vLLM gives up if its share is not free:")
-    starts = _starts(found.plan, changed)
     yield grid(
-        (f"{each.host}: {each.name}", f"needs {gib(each.needs_bytes)}", f"of {gib(each.free_bytes)} that are free")
-        for each in starts
+        (f"{each['host']}: {each['name']}", f"needs {gib(each['needs_bytes'])}", f"of {gib(each['free_bytes'])} free")
+        for each in _starts(found.plan, changed)
     )
     yield ""
 
@@ -79,14 +67,10 @@ def _losses(found: Fitted, changed: Collection[str], new: str) -> Table:
 
 
 def fitted_data(found: Fitted) -> Data:
-    """Return {"deployments": [{name, before, after}], "starts": [{host, name, needs_gib, free_gib}]}."""
-    before, after = _accounts(found.asked), _accounts(found.plan)
-    shares = [{"name": name, "before": _data(before[name]), "after": _data(after[name])} for name in after]
-    starts = (
-        {"host": host, "name": name, "needs_gib": round(needs / GIB, 2), "free_gib": round(free / GIB, 2)}
-        for host, name, needs, free in _starts(found.plan, after)
-    )
-    return {"deployments": shares, "starts": list(starts)}
+    """Return {"deployments": [{name, before, after}], "starts": [{host, name, needs_bytes, free_bytes}]}."""
+    both = {name: (_accounts(found.asked)[name], after) for name, after in _accounts(found.plan).items()}
+    losses = [{"name": name, "before": _data(before), "after": _data(after)} for name, (before, after) in both.items()]
+    return {"deployments": losses, "starts": list(_starts(found.plan, both))}
 
 
 def short(found: Shortage | Unknown, nearest: str | None) -> Blocks:
@@ -199,26 +183,18 @@ def _figures(account: DeploymentMemory) -> tuple[str, ...]:
 
 
 def _data(account: DeploymentMemory) -> Data:
-    fit = plain(account.fit)
-    return {"utilization": account.utilization, "context": plain(account.context), "fit": fit}
+    return {"utilization": account.utilization, "context": plain(account.context), "fit": plain(account.fit)}
 
 
-def _starts(plan: Plan, names: Collection[str]) -> Iterator[FreeAtStart]:
-    """Yield the starts on each host with one of these deployments, in each of its turns."""
-    for host in plan.hosts:
-        for view in host.views if set(host.proofs) & set(names) else ():
-            yield from _of_host(view)
+def _starts(plan: Plan, names: Collection[str]) -> Iterator[Data]:
+    """Yield the starts on each host with one of these deployments, in each of its turns.
 
-
-def _of_host(view: HostPlan) -> Iterator[FreeAtStart]:
-    free = (view.memory_bytes or 0) - least_bytes((reserve(view.memory_bytes, view.reserve_bytes),))
-    for container in view.starting:
-        yield FreeAtStart(view.name, container.name, _needs(view, container), free)
-        free -= least_bytes(view.proofs[container.name].server.taken)
-
-
-def _needs(view: HostPlan, container: Container) -> int:
-    """Return what vLLM compares with the free memory: its share, also if its KV cache has a size of its own."""
-    proof = view.proofs[container.name]
-    share = 0.0 if isinstance(proof.options, Unknown) else proof.options.gpu_memory_utilization
-    return max(least_bytes((proof.server.requested,)), int(share * (view.memory_bytes or 0)))
+    vLLM compares its share with the free memory, also if the KV cache has a size of its own.
+    """
+    for view in (view for host in plan.hosts if set(host.proofs) & set(names) for view in host.views):
+        free = (view.memory_bytes or 0) - least_bytes((reserve(view.memory_bytes, view.reserve_bytes),))
+        for name, proof in ((each.name, view.proofs[each.name]) for each in view.starting):
+            share = 0.0 if isinstance(proof.options, Unknown) else proof.options.gpu_memory_utilization
+            needs = max(least_bytes((proof.server.requested,)), int(share * (view.memory_bytes or 0)))
+            yield {"host": view.name, "name": name, "needs_bytes": needs, "free_bytes": free}
+            free -= least_bytes(proof.server.taken)

@@ -214,7 +214,7 @@ def test_shares_with_which_both_fit_are_proposed_and_not_written_without_an_answ
     assert "share of the memory 0.85 0.47" in lines
     assert "gemma-4-26b-a4b-it-nvfp4 (new)" in lines
     assert "share of the memory 0.8 0.4" in lines
-    first, second = (line.split() for line in lines if ": " in line and " that are free" in line)
+    first, second = (line.split() for line in lines if line.endswith(" free"))
     assert (first[1], second[1]) == ("chat", "gemma-4-26b-a4b-it-nvfp4")
     for start in (first, second):
         assert float(start[3]) <= float(start[6])
