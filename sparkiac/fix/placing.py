@@ -29,7 +29,7 @@ from sparkiac.render.labels import verdict
 from sparkiac.resolve.catalogued import Catalogued
 
 _MOST_PROPOSALS: Final = 3
-_WIDTH: Final = 80
+_WIDTH: Final = 40
 """Placements of the first wishes that are continued with the next one, and a quarter as many of the smallest."""
 _MOST_PLANNED: Final = 20
 """Placements that are checked and planned."""
@@ -152,9 +152,8 @@ def _beam(
                     tuple(sorted((fleet.alike[host.name], placing.on(host)) for host in hosts)): hosts
                     for hosts in reversed(groups[each.found.nodes])
                 }
-                longer += (
-                    placing._replace(parts=(*placing.parts, PlacedWish(wish, each, hosts))) for hosts in kinds.values()
-                )
+                placed = (PlacedWish(wish, each, hosts) for hosts in reversed(kinds.values()))
+                longer += (placing._replace(parts=(*placing.parts, part)) for part in placed)
         compared += len(longer)
         fitting = [each for each in longer if _holds(fleet, each)]
         fast = sorted(fitting, key=lambda each: each.speeds, reverse=True)
