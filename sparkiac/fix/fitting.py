@@ -108,10 +108,10 @@ def fitted(text: str, hosts: Collection[str], plan_of: Callable[[str], Plan | No
         exceeded = max(shared, key=lambda limit: limit.missing_bytes(claims, sharing.least(claims)))
         halves = ((_pool_bytes(found[name].proof), found[name].shorter()) for name in sorted(exceeded.names))
         shorter = max(((size, edit) for size, edit in halves if edit), default=None, key=lambda each: each[0])
-        if shorter is None:
+        halved = edited(text, [shorter[1]]) if shorter else text
+        if halved == text:  # also if another layer of the inventory sets the context
             return _shortage(exceeded, claims)
-        text = edited(text, [shorter[1]])
-        plan = _planned(text, plan_of)
+        text, plan = halved, _planned(halved, plan_of)
 
 
 def _planned(text: str, plan_of: Callable[[str], Plan | None]) -> Plan:

@@ -89,6 +89,13 @@ def test_what_is_missing_is_said_in_bytes() -> None:
     assert 2 * GIB < found.missing_bytes < 12 * GIB
 
 
+def test_a_context_that_a_host_sets_cannot_be_halved_in_the_deployment() -> None:
+    small = SPARK.replace("11}", "11, memory: {total_gib: 40}}")
+    fixed = ", per_host: {spark-01: {set: {max_model_len: 262144}}}"
+    text = fleet(small, server("", more=fixed), server("", port=8002, more=fixed))
+    assert isinstance(fitting.fitted(text, ("spark-01",), planned), Shortage)
+
+
 def test_a_size_that_is_unknown_is_no_share() -> None:
     text = fleet(SPARK, server(""), server("", port=8002).replace("example/model", "example/other"))
     found = fitting.fitted(text, ("spark-01",), planned)
