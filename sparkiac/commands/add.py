@@ -92,9 +92,9 @@ def _saved(draft: _InventoryDraft, output_format: str, *, yes: bool) -> int:
     from sparkiac.fix.fitting import Fitted
     from sparkiac.words import propose as words
 
-    errors = editing.new_errors(draft.report, draft.check(draft.text).report)
+    errors = draft.errors(draft.text)
     found = _fitted(draft) if errors and all(each.code.startswith(_MEMORY) for each in errors) else None
-    if isinstance(found, Fitted) and not editing.new_errors(draft.report, draft.check(found.text).report):
+    if isinstance(found, Fitted) and not draft.errors(found.text):
         return _offered(draft, found, output_format, errors, yes=yes)
     code = editing.save(draft.inventory, draft.files, draft.report, draft.text, output_format)
     if output_format == "text" and found is not None and not isinstance(found, Fitted):
@@ -115,9 +115,13 @@ class _InventoryDraft(NamedTuple):
 
     def check(self, text: str) -> Outcome:
         """Check the inventory with another text."""
-        from sparkiac import pipeline
+        from sparkiac.commands import editing
 
-        return pipeline.check(self.files[0]._replace(raw=text.encode()), self.files[1], allow_unlocked=True)
+        return editing.checked(self.files, text)
+
+    def errors(self, text: str) -> list[Finding]:
+        """Return the errors that the inventory has only with another text."""
+        return self.check(text).report.new_errors(self.report)
 
 
 def _fitted(draft: _InventoryDraft) -> Fitted | Shortage | Unknown:
@@ -155,7 +159,6 @@ def _offered(draft: _InventoryDraft, found: Fitted, output_format: str, errors: 
 
 def _nearest(draft: _InventoryDraft) -> str | None:
     """Return another host on which the new deployment fits, or else the largest recipe of its kind that fits here."""
-    from sparkiac.commands import editing
     from sparkiac.fix import edits
     from sparkiac.report import Edit
 
@@ -163,8 +166,7 @@ def _nearest(draft: _InventoryDraft) -> str | None:
     assert plan is not None, "only memory is missing"  # noqa: S101
     hosts, text, name = draft.wanted.hosts, draft.text, draft.new.name
     for host in (each.name for each in plan.hosts if len(hosts) == 1 and each.name not in hosts):
-        moved = draft.check(edits.edited(text, [Edit(("deployments", name, "hosts"), host)]))
-        if not editing.new_errors(draft.report, moved.report):
+        if not draft.errors(edits.edited(text, [Edit(("deployments", name, "hosts"), host)])):
             return f"{name} fits on {host} (--on {host})"
     return _smaller(draft, next(each for each in plan.hosts if each.name in hosts))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,8 @@ import click
 
 from sparkiac.commands.inputs import Exit, measurements_path, show
 from sparkiac.model.records import StartRecord
-from sparkiac.pipeline import InputFile
-from sparkiac.report import Finding, Report, hints
+from sparkiac.pipeline import InputFile, Outcome
+from sparkiac.report import Report, hints
 from sparkiac.report.hints import OPEN_POINT
 from sparkiac.words.page import Data
 
@@ -32,12 +31,11 @@ def save(  # noqa: PLR0913, PLR0917  the inventory as it is and as it will be
 
     Placeholders are such errors, but the user chose to leave these values open. The user has read a `proposal`.
     """
-    from sparkiac import pipeline, write
+    from sparkiac import write
     from sparkiac.report import Report
 
     raw = text.encode()
-    outcome = pipeline.check(files[0]._replace(raw=raw), files[1], allow_unlocked=True)
-    added = new_errors(former, outcome.report)
+    added = checked(files, text).report.new_errors(former)
     left = [each for each in added if each.code == OPEN_POINT]
     if added != left:
         show(Report.of(added), output_format, diff="")
@@ -68,17 +66,11 @@ def replaced(path: Path, former: bytes | None, new: bytes, *, during: str) -> bo
     return True
 
 
-def new_errors(before: Report, after: Report) -> list[Finding]:
-    """Return the errors that only the second report has; positions in the file are not compared."""
-    from sparkiac.report import Severity
+def checked(files: tuple[InputFile, InputFile | None], text: str) -> Outcome:
+    """Check an inventory with another text."""
+    from sparkiac import pipeline
 
-    known = Counter((each.code, each.message) for each in before.findings)
-    added: list[Finding] = []
-    for each in after.findings:
-        if each.severity is Severity.ERROR and known[each.code, each.message] < 1:
-            added.append(each)
-        known[each.code, each.message] -= 1
-    return added
+    return pipeline.check(files[0]._replace(raw=text.encode()), files[1], allow_unlocked=True)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.library import Library
     from sparkiac.fix.candidates import Wish
-    from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
 
 _KEYS: Final = ("users", "context", "for", "recipe")
@@ -45,6 +44,7 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     """
     from sparkiac import pipeline
     from sparkiac.catalog import library
+    from sparkiac.commands import editing
     from sparkiac.fix import placing
     from sparkiac.fix.nodes import CannotEdit
     from sparkiac.words import propose as words
@@ -53,12 +53,10 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     text = files[0].raw.decode()
     wishes = _wishes(wants, text, shelf)
-
-    def check(text: str) -> Outcome:
-        return pipeline.check(files[0]._replace(raw=text.encode()), files[1], allow_unlocked=True)
-
     try:
-        found = placing.search(text, wishes, lambda wish: _matching(wish, shelf), check)
+        found = placing.search(
+            text, wishes, lambda wish: _matching(wish, shelf), lambda text: editing.checked(files, text)
+        )
     except CannotEdit as reason:
         reject(f"{click.format_filename(inventory)}: nothing can be added to its text: {reason}")
     answer(output_format, words.proposals_data(found), lambda _: words.proposals(found))

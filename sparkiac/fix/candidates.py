@@ -13,7 +13,7 @@ from sparkiac.memory.sharing import Claim, SharedMemory, least
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.plan.numbers import gib
-from sparkiac.report import REMOVE, Edit, Finding, Report, Severity
+from sparkiac.report import REMOVE, Edit, Report
 from sparkiac.resolve.catalogued import Catalogued
 from sparkiac.rules.deployments import sparks
 
@@ -65,8 +65,8 @@ class FleetRoom(NamedTuple):
 
     text: str
     check: Check
-    errors: frozenset[tuple[str, str]]
-    """Code and message of the errors that it has already."""
+    report: Report
+    """The findings that it has already."""
     hosts: Group
     claims: tuple[Claim, ...]
     """What is there already."""
@@ -93,11 +93,6 @@ class FleetRoom(NamedTuple):
             if all(networks[one.name] & networks[other.name] for one, other in combinations(group, 2)):
                 yield group
 
-    def new_errors(self, report: Report) -> list[Finding]:
-        """Return the errors that it does not have already."""
-        errors = (each for each in report.findings if each.severity is Severity.ERROR)
-        return [each for each in errors if (each.code, each.message) not in self.errors]
-
 
 def fleet_of(text: str, check: Check) -> FleetRoom:
     """Return the hosts whose memory is known, and that of all servers on them."""
@@ -109,8 +104,7 @@ def fleet_of(text: str, check: Check) -> FleetRoom:
     shared = {host.name: tuple(limits(plan._replace(hosts=(host,)), known)) for host in hosts}
     kinds = [(host.memory_bytes, host.platform_name, _networks(host), host.start_order, host.budget) for host in hosts]
     alike = {host.name: kinds.index(kind) for host, kind in zip(hosts, kinds, strict=True)}
-    errors = frozenset((each.code, each.message) for each in report.findings)
-    return FleetRoom(text, check, errors, hosts, tuple(each.claim for each in known.values()), shared, alike)
+    return FleetRoom(text, check, report, hosts, tuple(each.claim for each in known.values()), shared, alike)
 
 
 def candidates(
@@ -136,7 +130,7 @@ def _candidate(fleet: FleetRoom, bare: str, wish: Wish, entry: Catalogued) -> Wi
     settings = _settings(wish, entry)
     text = with_entry(bare, "deployments", wish.name, {**settings, "hosts": host_names(on), "port": FIRST_PORT})
     report, plan = fleet.check(text)
-    if error := next((each for each in fleet.new_errors(report) if not each.code.startswith("MEM")), None):
+    if error := next((each for each in report.new_errors(fleet.report) if not each.code.startswith("MEM")), None):
         return error.message
     assert plan is not None, "there is no error"  # noqa: S101
     proof = next(host.proofs[wish.name] for host in plan.hosts if host.name == on[0].name)

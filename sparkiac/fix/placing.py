@@ -188,8 +188,8 @@ def _confirm(fleet: FleetRoom, placing: Placing) -> ProposedInventory | str:
     report, plan = fleet.check(text)
     made = fitted(text, names, lambda text: fleet.check(text)[1]) if plan else None
     if not isinstance(made, Fitted):
-        return "the shares do not fit" if plan else fleet.new_errors(report)[0].message
-    if errors := fleet.new_errors(fleet.check(made.text)[0]):
+        return "the shares do not fit" if plan else report.new_errors(fleet.report)[0].message
+    if errors := fleet.check(made.text)[0].new_errors(fleet.report):
         return errors[0].message
     views = (view for host in made.plan.hosts if host.name in names for view in host.views)
     verdicts = (verdict(memory_use.of(view)) for view in views)
