@@ -33,6 +33,10 @@ from sparkiac.words.page import (
 )
 
 _FIGURES: Final = ("share of the memory", "context", "KV cache", "tokens in the KV cache", "requests of full length")
+_BY_HAND: Final = (
+    "Write the deployment into the inventory by hand and run sparkiac lock, which reads it from the model hub; sparkiac "
+    "plan then shows the smallest share of each."
+)
 _TURNS: Final = "or let them take turns (docs/turns.md)"
 
 
@@ -76,7 +80,8 @@ def fitted_data(found: Fitted) -> Data:
 def short(found: Shortage | Unknown, nearest: str | None) -> Blocks:
     """Return what is missing, and what would fit."""
     if isinstance(found, Unknown):
-        yield f"No shares can be proposed: {unknown(found)}."
+        missing = ", ".join(dict.fromkeys(found.missing))
+        yield f"No shares can be proposed, because this is unknown: {missing}. {_BY_HAND}"
         return
     least = ", ".join(f"{name} {gib(size)}" for name, size in found.least_bytes)
     missing = f"{gib(found.missing_bytes)} are missing on {found.where}"

@@ -268,4 +268,5 @@ def test_a_share_is_not_proposed_for_a_size_that_is_unknown(fleet: Path, cli: Cl
     (fleet / "lab.yaml").write_text(FULL)
     outcome = cli("add", "openai/gpt-oss-120b", "--on", "spark-01", "--to", "lab.yaml")
     assert outcome.code == 1
-    assert "No shares can be proposed: unknown, missing: weights of gpt-oss-120b" in " ".join(outcome.err.split())
+    said = " ".join(outcome.err.split())
+    assert "No shares can be proposed, because this is unknown: weights of gpt-oss-120b. Write the deployment" in said
