@@ -34,8 +34,8 @@ from sparkiac.words.page import (
 
 _FIGURES: Final = ("share of the memory", "context", "KV cache", "tokens in the KV cache", "requests of full length")
 _BY_HAND: Final = (
-    "Write the deployment into the inventory by hand and run sparkiac lock, which reads it from the model hub; sparkiac "
-    "plan then shows the smallest share of each."
+    "Write the deployment into the inventory by hand and run sparkiac lock, which reads it from the model hub; "
+    "sparkiac plan then shows the smallest share of each."
 )
 _TURNS: Final = "or let them take turns (docs/turns.md)"
 
