@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from sparkiac.fix.edits import edited, entry_names, with_entry
 from sparkiac.fix.fitting import Server, limits, servers
 from sparkiac.memory.sharing import Claim, SharedMemory, least
-from sparkiac.memory.values import Unknown
+from sparkiac.memory.values import Unknown, unknown_of
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.plan.numbers import gib
 from sparkiac.report import REMOVE, Edit, Report
@@ -135,9 +135,7 @@ def _candidate(fleet: FleetRoom, bare: str, wish: Wish, entry: Catalogued) -> Wi
     assert plan is not None, "there is no error"  # noqa: S101
     proof = next(host.proofs[wish.name] for host in plan.hosts if host.name == on[0].name)
     if isinstance(proof.fit, Unknown) or isinstance(proof.decode, Unknown):
-        missing = {
-            fact: None for each in (proof.fit, proof.decode) if isinstance(each, Unknown) for fact in each.missing
-        }
+        missing = (unknown_of(proof.fit, proof.decode) or Unknown(())).missing
         return f"its memory or speed is unknown, missing: {', '.join(missing)}"
     sizes = {host.memory_bytes or 0 for host in fleet.hosts}
     claims = {size: Server(wish.name, size, proof).claim for size in sizes}
