@@ -16,6 +16,7 @@ from sparkiac.commands.verbs import VERBS
 GROUPS: Final = {
     "Start": {
         "init": "Create a repository for a fleet.",
+        "propose": "Propose where deployments fit, fastest first.",
         "add": "Add a deployment to an inventory.",
         "recipes": "List and search recipes, variants and fragments.",
         "lock": "Pin image tags, model revisions and files.",

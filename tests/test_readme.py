@@ -76,11 +76,13 @@ SHOWN: Final = {
     ),
     (
         "`sparkiac add` and `remove` change one deployment in your file and keep all comments outside it. `add` "
-        "refuses a model that does not fit on the host."
+        "proposes shares of the memory and contexts for a model that does not fit beside the others, and says what "
+        "each of them loses."
     ): (
         "tests/commands/test_add.py::test_a_deployment_is_added_below_the_others_and_all_comments_stay",
         "tests/commands/test_add.py::test_a_removed_deployment_takes_its_own_lines_only",
-        "tests/commands/test_add.py::test_a_model_that_does_not_fit_is_refused",
+        "tests/commands/test_add.py::test_shares_with_which_both_fit_are_proposed_and_not_written_without_an_answer",
+        "tests/commands/test_add.py::test_what_cannot_fit_names_what_is_missing_and_what_would_fit",
     ),
     (
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "

@@ -116,14 +116,22 @@ class Sample(NamedTuple):
         return decode_speed(self.output_tokens, self.ttft_s, self.total_s)
 
 
-def measure(endpoint: ApiEndpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:
-    """Send a request and return its times. Raises StoppedError, also at `until_s` of the monotonic clock."""
+def measure(
+    endpoint: ApiEndpoint, chat: Chat, stopped: Event, until_s: float = math.inf, began: Event | None = None
+) -> Sample:
+    """Send a request and return its times; set `began` at the first token, or if there is none.
+
+    Raises StoppedError, also at `until_s` of the monotonic clock.
+    """
+    began = began or Event()
     timeout_s = min(_TIMEOUT_S, max(_SHORTEST_S, until_s - time.monotonic()))
     request = ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, _body(endpoint, chat), timeout_s)
     try:
-        return _sample(stream(request, stopped, until_s))
+        return _sample(stream(request, stopped, until_s), began)
     except ServerError as error:
         return Sample(error=str(error))
+    finally:
+        began.set()
 
 
 def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -195,7 +203,7 @@ class _Chunk(ReportedFacts):
     error: Any = None
 
 
-def _sample(arrivals: Iterable[Arrival]) -> Sample:
+def _sample(arrivals: Iterable[Arrival], began: Event) -> Sample:
     usage: _Usage | None = None
     times: list[float] = []
     reasoning = 0
@@ -204,6 +212,7 @@ def _sample(arrivals: Iterable[Arrival]) -> Sample:
         for delta in (choice.delta or {} for choice in chunk.choices or ()):
             if _is_token(delta):
                 times.append(seconds)
+                began.set()
                 reasoning += not delta.get("content")
     if not times:
         return Sample(prompt_tokens=(usage and usage.prompt_tokens) or 0, error=_no_token(usage))

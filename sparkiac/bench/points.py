@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "tools", "startup")
+MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "stall", "tools", "startup")
 SCENARIOS: Final = (
     ("typical judge call", 58, 2),
     ("medium prompt, short answer", 1834, 32),
@@ -30,9 +30,11 @@ BURST: Final = 16
 _PER_SLOT: Final = 2
 """Requests of a round for each concurrent one."""
 _SIZES: Final = {"single": (2000, 256), "sweep": (1024, 256), "rate": (1024, 256), "depth": (2048, 128),
-                 "speculation": (512, 256)}  # fmt: skip
-"""Mode → prompt and generated tokens. single: the script of the Spark guide, section 10; sweep and rate: its `vllm
-bench serve`; depth: llama-benchy's pp2048 and tg128."""
+                 "speculation": (512, 256), "stall": (16_384, 512)}  # fmt: skip
+"""Mode → prompt and generated tokens; of stall, the prompt is the long one. single: the script of the Spark guide,
+section 10; sweep and rate: its `vllm bench serve`; depth: llama-benchy's pp2048 and tg128."""
+_SHORT: Final = 128
+"""Tokens of the prompts that generate while a long one is read."""
 _ENOUGH: Final = 0.9
 _MARGIN: Final = 0.03
 """Share by which a prompt may be longer than requested: its length is computed from two other prompts."""
@@ -65,6 +67,8 @@ class Point(NamedTuple):
     """Requests per second, at random times (Poisson process)."""
     requests: int = 1
     """Requests of a round."""
+    long_tokens: int = 0
+    """Prompt of one more request, which is read while the others generate; 0 if there is none."""
 
 
 class Sizes(NamedTuple):
@@ -92,7 +96,8 @@ def points(mode: str, sizes: Sizes = Sizes(), levels: Sequence[float] = ()) -> t
         return tuple(
             Point(f"rate {level:g}", prompt, output, concurrency=BURST, rate=level, requests=BURST) for level in levels
         )
-    return (Point(mode, prompt, output),)
+    name, usual, long = (f"stall by {prompt}", _SHORT, prompt) if mode == "stall" else (mode, prompt, 0)
+    return (Point(name, usual, output, long_tokens=long),)
 
 
 def burst(sizes: Sizes) -> Point:
@@ -105,7 +110,7 @@ def fitting(listed: Iterable[Point], max_model_len: int | None) -> tuple[tuple[P
     """Return the points that fit into the context of the server, and why others are left out."""
     fits, notes = list[Point](), list[str]()
     for point in listed:
-        tokens = round(point.prompt_tokens * (1 + _MARGIN)) + point.output_tokens
+        tokens = round(max(point.prompt_tokens, point.long_tokens) * (1 + _MARGIN)) + point.output_tokens
         if max_model_len is None or tokens <= max_model_len:
             fits.append(point)
         else:

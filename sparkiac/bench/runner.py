@@ -137,12 +137,33 @@ def _round(session: BenchSession, point: Point) -> Round:
     units = session.lengths[point.kind].units(point.prompt_tokens)
     texts = [session.prompts.text(point.kind, units) for _ in range(point.requests)]
     chats = [Chat(text, point.output_tokens, session.thinking) for text in texts]
+    long = _long(session, point)
     before = counters.read(session.endpoint)
     began = time.monotonic()
-    samples = tuple(_sent(session, chats, point))
+    samples = tuple(_sent(session, chats, point) if long is None else _stalled(session, chats, long))
     seconds = time.monotonic() - began
     grown = after.since(before) if (after := counters.read(session.endpoint)) and before else None
-    return Round(point, seconds, samples, grown, _others(before, grown, samples))
+    measured = samples if long is None else tuple(each for each in samples if each.output_tokens > 1 or each.error)
+    return Round(point, seconds, measured, grown, _others(before, grown, samples))
+
+
+def _long(session: BenchSession, point: Point) -> Chat | None:
+    """Return the request with the long prompt that the others wait for."""
+    units = session.lengths[point.kind].units(point.long_tokens)
+    return Chat(session.prompts.text(point.kind, units), 1) if point.long_tokens else None
+
+
+def _stalled(session: BenchSession, chats: Sequence[Chat], long: Chat) -> Iterator[Sample]:
+    """Send requests, and the one with the long prompt when the first of them generates."""
+    began = Event()
+
+    def send(chat: Chat) -> Sample:
+        if chat is long:
+            began.wait()
+        return client.measure(session.endpoint, chat, session.stopped, session.until_s, None if chat is long else began)
+
+    for _, sample in parallel.each((*chats, long), send, threads=len(chats) + 1):
+        yield sample
 
 
 def _sent(session: BenchSession, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:

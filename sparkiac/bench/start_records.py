@@ -42,8 +42,8 @@ def _clean(point: PointRecord) -> PointRecord:
 
 
 def _speeds(point: PointRecord, link: str) -> Iterator[Speed]:
-    """Return the speeds of a point. Requests at random times have none: they depend on the rate."""
-    if len(point.rounds) < _ROUNDS or point.rate is not None:
+    """Return the speeds of a point. Requests at random times and those that wait for a long prompt have none."""
+    if len(point.rounds) < _ROUNDS or point.rate is not None or point.long_tokens:
         return
     if point.concurrency > 1:
         yield from _speed(point, summary.THROUGHPUT, "aggregate", link)

@@ -48,6 +48,10 @@ TTFT: Final = Quantity("TTFT", "ms", higher_is_better=False, of_sample=lambda sa
 PREFILL: Final = Quantity("prefill", "tokens/s", higher_is_better=True, of_sample=lambda sample: sample.prefill)
 DECODE: Final = Quantity("decode", "tokens/s", higher_is_better=True, of_sample=lambda sample: sample.decode)
 TOTAL: Final = Quantity("latency", "ms", higher_is_better=False, of_sample=lambda sample: 1000 * sample.total_s)
+STALL: Final = Quantity(
+    "longest wait", "ms", higher_is_better=False, of_sample=lambda sample: 1000 * sample.gap_s if sample.gap_s else None
+)
+"""Between two tokens of a request while a long prompt is read."""
 THROUGHPUT: Final = Quantity("throughput", "tokens/s", higher_is_better=True, of_sample=None)
 
 
@@ -100,6 +104,8 @@ def quantities(point: PointRecord) -> tuple[Quantity, ...]:
     """Return the quantities to compare. Prefill speed and latency are derived from them, so they are not compared."""
     many = any(len(each.ttft_s) > 1 for each in point.rounds)
     decodes = point.output_tokens != 1
+    if point.long_tokens:
+        return (STALL,)
     return (TTFT, *((DECODE,) if decodes else ()), *((THROUGHPUT,) if many else ()))
 
 

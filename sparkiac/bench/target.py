@@ -12,7 +12,8 @@ from sparkiac.memory import speed
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import Unknown
 from sparkiac.model.bench import BenchGpu, BenchHost, BenchSubject, Expected
-from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan import Container, HostPlan, Plan, memory_use
+from sparkiac.plan.numbers import span
 from sparkiac.upstream.streaming import ServerError
 
 
@@ -86,6 +87,10 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
     proof = host.proofs.get(container.name)
     for context, found in () if proof is None or isinstance(proof.decode, Unknown) else proof.decode:
         yield _decode(context, found._replace(source=f"plan: {found.source}"))
+    stall = memory_use.stall(proof) if proof else None
+    if isinstance(stall, memory_use.Stall):
+        what, value = f"wait while chunks of {stall.chunk_tokens} tokens are read", span(stall.low_s, stall.high_s, "s")
+        yield Expected(what=what, value=value, source=f"plan: {stall.source}", low=stall.low_s, high=stall.high_s)
     for each in container.server.published:
         yield Expected(what=each.what, value=each.value, source=each.source)
 

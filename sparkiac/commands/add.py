@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sparkiac.commands import completion, prompts
-from sparkiac.commands.inputs import FORMAT, known, planned, reject
+from sparkiac.commands.inputs import FORMAT, Exit, known, planned, reject, show
 from sparkiac.commands.inventories import inventory_option
 from sparkiac.commands.prompts import FILL
 
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.catalog.library import Library
-    from sparkiac.plan import Plan
+    from sparkiac.fix.fitting import Fitted, Shortage
+    from sparkiac.memory.values import Unknown
+    from sparkiac.pipeline import InputFile, Outcome
+    from sparkiac.plan import HostPlan, Plan
+    from sparkiac.report import Finding, Report
     from sparkiac.resolve.catalogued import Catalogued
 
 _FIRST_PORT: Final = 8000
+_MEMORY: Final = "MEM"
+"""Beginning of the codes of errors that other settings can remove."""
 
 
 @click.command()
@@ -38,6 +45,7 @@ _FIRST_PORT: Final = 8000
 @click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port; default: that of the recipe, or the next free one.")
 @FILL
+@click.option("--yes", is_flag=True, help="Write what fits without a question.")
 @FORMAT
 def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
     recipe: str,
@@ -48,18 +56,23 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     port: int | None,
     fills: tuple[str, ...],
     output_format: str,
+    *,
+    yes: bool,
 ) -> int:
     """Add a deployment of RECIPE to an inventory and print the diff; all other lines stay as they are.
 
     RECIPE is vendor/name or vendor/name#variant, of the catalog, of the repository's `recipes` or of the inventory's
-    `sources`. It is refused if the inventory would have new errors: too little memory, a taken port, missing links.
+    `sources`. It is refused if the inventory would have new errors, such as a taken port or missing links.
+
+    If the memory is too small for it beside the deployments that are there, shares of the memory and contexts with
+    which all of them fit are proposed: what each of them loses, the order in which they start, and the diff. It is
+    written after a question. Without a terminal, --yes writes it.
 
     Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
     be read or written.
     """
     from sparkiac import pipeline
     from sparkiac.catalog import library
-    from sparkiac.commands import editing
     from sparkiac.fix.edits import entry_names
 
     files, plan, report = planned(inventory, output_format)
@@ -69,7 +82,111 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     hosts = tuple(each.strip() for each in on.split(","))
     wanted = _DeploymentDraft(recipe, hosts, name, model, port, fills, builds, shelf)
     new = _entries(wanted, plan, entry_names(former, "deployments", "services"))
-    return editing.save(inventory, files, report, _edited(inventory, former, new), output_format)
+    draft = _InventoryDraft(inventory, files, report, _edited(inventory, former, new), wanted, new)
+    return _saved(draft, output_format, yes=yes)
+
+
+def _saved(draft: _InventoryDraft, output_format: str, *, yes: bool) -> int:
+    """Write the inventory, or propose what fits if only memory is missing."""
+    from sparkiac.commands import editing, terminal
+    from sparkiac.fix.fitting import Fitted
+    from sparkiac.words import propose as words
+
+    errors = draft.errors(draft.text)
+    found = _fitted(draft) if errors and all(each.code.startswith(_MEMORY) for each in errors) else None
+    if isinstance(found, Fitted) and not draft.errors(found.text):
+        return _offered(draft, found, output_format, errors, yes=yes)
+    code = editing.save(draft.inventory, draft.files, draft.report, draft.text, output_format)
+    if output_format == "text" and found is not None and not isinstance(found, Fitted):
+        click.echo(terminal.drawn(words.short(found, _nearest(draft))), err=True, nl=False)
+    return code
+
+
+class _InventoryDraft(NamedTuple):
+    """An inventory with the new deployment, which is not written yet."""
+
+    inventory: Path
+    files: tuple[InputFile, InputFile | None]
+    report: Report
+    """The findings of the former text."""
+    text: str
+    wanted: _DeploymentDraft
+    new: _Entries
+
+    def check(self, text: str) -> Outcome:
+        """Check the inventory with another text."""
+        from sparkiac.commands import editing
+
+        return editing.checked(self.files, text)
+
+    def errors(self, text: str) -> list[Finding]:
+        """Return the errors that the inventory has only with another text."""
+        return self.check(text).report.new_errors(self.report)
+
+
+def _fitted(draft: _InventoryDraft) -> Fitted | Shortage | Unknown:
+    from sparkiac.fix import fitting
+    from sparkiac.fix.nodes import CannotEdit
+
+    try:
+        return fitting.fitted(draft.text, draft.wanted.hosts, lambda text: draft.check(text).plan)
+    except CannotEdit as reason:
+        reject(f"{draft.inventory}: the shares must be changed by hand: {reason}")
+
+
+def _offered(draft: _InventoryDraft, found: Fitted, output_format: str, errors: Sequence[Finding], *, yes: bool) -> int:
+    """Print what fits and write it, after a question on a terminal; without a terminal, only with --yes."""
+    from sparkiac import write
+    from sparkiac.commands import editing, terminal
+    from sparkiac.report import Report
+    from sparkiac.words import propose as words
+
+    inventory, former = draft.inventory, draft.files[0].raw
+    diff, data = write.diff_of(str(inventory), former, found.text.encode()), words.fitted_data(found)
+    as_text = output_format == "text"
+    if as_text:
+        terminal.show(words.fitted(found, draft.new.name))
+        click.echo(diff, nl=False)
+    if not yes and not (as_text and os.isatty(0)):
+        if not as_text:
+            show(Report.of(errors), output_format, diff=diff, proposal=data)
+        click.echo(f"{inventory}: nothing was written; --yes writes this", err=True)
+        return Exit.FINDINGS
+    if not yes:
+        click.confirm(f"Write {inventory}?", err=True, abort=True)
+    return editing.save(inventory, draft.files, draft.report, found.text, output_format, data)
+
+
+def _nearest(draft: _InventoryDraft) -> str | None:
+    """Return another host on which the new deployment fits, or else the largest recipe of its kind that fits here."""
+    from sparkiac.fix import edits
+    from sparkiac.report import Edit
+
+    plan = draft.check(draft.text).plan
+    assert plan is not None, "only memory is missing"  # noqa: S101
+    hosts, text, name = draft.wanted.hosts, draft.text, draft.new.name
+    for host in (each.name for each in plan.hosts if len(hosts) == 1 and each.name not in hosts):
+        if not draft.errors(edits.edited(text, [Edit(("deployments", name, "hosts"), host)])):
+            return f"{name} fits on {host} (--on {host})"
+    return _smaller(draft, next(each for each in plan.hosts if each.name in hosts))
+
+
+def _smaller(draft: _InventoryDraft, host: HostPlan) -> str | None:
+    """Return the recipe with the largest weights for one of the same uses that fits beside the others of a host."""
+    from sparkiac import pipeline
+    from sparkiac.memory.values import least_bytes
+    from sparkiac.resolve import catalogued, search
+
+    written = pipeline.read_inventory(draft.files[0]).value
+    assert written is not None, "it has a plan"  # noqa: S101
+    others = [each for name, each in written.deployments.items() if name in host.proofs]
+    beside = tuple(catalogued.full_name(each.recipe, each.variant) for each in others if each.recipe)
+    shelf = draft.wanted.library
+    uses = set(catalogued.named(draft.wanted.recipe, shelf).use_cases)
+    found = search.search(search.RecipeQuery(), beside, library=shelf, memory_bytes=host.memory_bytes)
+    known = [each for each in found if uses & set(each.found.use_cases) and each.room and each.room.fits]
+    largest = max(known, key=lambda each: least_bytes(each.room.weights[-1:]) if each.room else 0, default=None)
+    return f"{largest.found.name} fits beside them" if largest and len(beside) == len(others) else None
 
 
 def _edited(inventory: Path, text: str, new: _Entries) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,27 +10,32 @@ import click
 
 from sparkiac.commands.inputs import Exit, measurements_path, show
 from sparkiac.model.records import StartRecord
-from sparkiac.pipeline import InputFile
-from sparkiac.report import Finding, Report, hints
+from sparkiac.pipeline import InputFile, Outcome
+from sparkiac.report import Report, hints
 from sparkiac.report.hints import OPEN_POINT
+from sparkiac.words.page import Data
 
 _NEXT = "next: {1}sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
 _PLACEHOLDERS = "replace {1}, which sparkiac check {0} names, then "
 
 
-def save(
-    inventory: Path, files: tuple[InputFile, InputFile | None], former: Report, text: str, output_format: str
+def save(  # noqa: PLR0913, PLR0917  the inventory as it is and as it will be
+    inventory: Path,
+    files: tuple[InputFile, InputFile | None],
+    former: Report,
+    text: str,
+    output_format: str,
+    proposal: Data | None = None,
 ) -> int:
     """Write the new text of an inventory, unless it has errors that are not in the report of the former one.
 
-    Placeholders are such errors, but the user chose to leave these values open.
+    Placeholders are such errors, but the user chose to leave these values open. The user has read a `proposal`.
     """
-    from sparkiac import pipeline, write
+    from sparkiac import write
     from sparkiac.report import Report
 
     raw = text.encode()
-    outcome = pipeline.check(files[0]._replace(raw=raw), files[1], allow_unlocked=True)
-    added = _added(former, outcome.report)
+    added = checked(files, text).report.new_errors(former)
     left = [each for each in added if each.code == OPEN_POINT]
     if added != left:
         show(Report.of(added), output_format, diff="")
@@ -41,9 +45,10 @@ def save(
         return Exit.BUSY
     diff = write.diff_of(str(inventory), files[0].raw, raw)
     if output_format == "json":
-        show(Report(), "json", diff=diff)
+        show(Report(), "json", diff=diff, **({"proposal": proposal} if proposal else {}))
     else:
-        click.echo(diff, nl=False)
+        if proposal is None:
+            click.echo(diff, nl=False)
         name = click.format_filename(inventory)
         first = _PLACEHOLDERS.format(name, hints.placeholders(len(left))) if left else ""
         click.echo(_NEXT.format(name, first), err=True)
@@ -61,17 +66,11 @@ def replaced(path: Path, former: bytes | None, new: bytes, *, during: str) -> bo
     return True
 
 
-def _added(before: Report, after: Report) -> list[Finding]:
-    """Return the errors that only the second report has; positions in the file are not compared."""
-    from sparkiac.report import Severity
+def checked(files: tuple[InputFile, InputFile | None], text: str) -> Outcome:
+    """Check an inventory with another text."""
+    from sparkiac import pipeline
 
-    known = Counter((each.code, each.message) for each in before.findings)
-    added: list[Finding] = []
-    for each in after.findings:
-        if each.severity is Severity.ERROR and known[each.code, each.message] < 1:
-            added.append(each)
-        known[each.code, each.message] -= 1
-    return added
+    return pipeline.check(files[0]._replace(raw=text.encode()), files[1], allow_unlocked=True)
 
 
 @contextmanager

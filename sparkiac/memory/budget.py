@@ -7,16 +7,18 @@ its share for the KV cache. The whole share is taken from the host, and what a s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac.memory import overhead
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.overhead import UNIFIED, Device
-from sparkiac.memory.values import Quantity, Term, Unknown, least_bytes, less, quantity, total_bytes
+from sparkiac.memory.values import GIB, Quantity, Term, Unknown, least_bytes, less, quantity, total_bytes
 from sparkiac.model.inventory import Measured
 
+TIGHT_BYTES: Final = 2 * GIB
+"""Less free memory than this is tight: Sparks have 119 to 121 GiB (dual-Spark post; DeepSeek-V4 thread)."""
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
@@ -71,6 +73,39 @@ class HostBudget(NamedTuple):
     def most_bytes(self) -> int | None:
         """Upper bound of the free memory, without the unknown terms."""
         return None if self.total_bytes is None else self.total_bytes - least_bytes(self.terms)
+
+
+class LoadingPeak(NamedTuple):
+    """Memory of a host while its servers load their weights, one after the other."""
+
+    name: str
+    """Server whose loading takes most."""
+    low_bytes: int
+    """The servers that have started before, and its weights."""
+    high_bytes: int
+    """These, and all its files in the page cache."""
+    resting_bytes: int
+    """All servers after their start."""
+
+
+def loading(servers: Iterable[tuple[ServerMemory, ServerOptions | Unknown]]) -> LoadingPeak | None:
+    """Return the highest memory while servers load their weights, in their order; None if it is unknown.
+
+    A rank copies its weights from files that are mapped, and reads the files of all ranks. Where CPU and GPU share one
+    memory, the pages of these files are as large as the weights again (safetensors/safetensors#758, DGX Spark, April
+    2026), until the kernel reclaims them: nobody knows how many it has reclaimed when, so this is a range. The
+    DeepSeek-V4 thread (L376) saw 33 GiB more than afterwards, for weights of 74 GiB on each host.
+    """
+    before, peaks = 0, list[LoadingPeak]()
+    for each, options in servers:
+        ranks = 1 if isinstance(options, Unknown) else options.ranks
+        weights = total_bytes(term for term in each.inside if term.name in {"weights", "drafter"})
+        taken = total_bytes(each.taken)
+        if isinstance(weights, Unknown) or isinstance(taken, Unknown) or not weights:
+            return None
+        peaks.append(LoadingPeak(each.name, before + weights, before + (1 + ranks) * weights, 0))
+        before += taken
+    return max(peaks, key=lambda peak: peak.high_bytes)._replace(resting_bytes=before) if peaks else None
 
 
 def group_bytes(totals: Mapping[str, int | None]) -> Quantity:

@@ -71,6 +71,11 @@ class ServerOptions(NamedTuple):
     """Batch sizes for which CUDA graphs are captured; 0 in eager mode."""
 
     @property
+    def ranks(self) -> int:
+        """Ranks that share the weights."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @property
     def in_flight_tokens(self) -> int:
         """Tokens that are scheduled and not yet complete; since 0.26, those of every batch in flight."""
         if self.release < _COUNTS_IN_FLIGHT:

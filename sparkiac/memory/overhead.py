@@ -166,7 +166,7 @@ def outside(facts: OverheadFacts) -> Iterator[Term]:
         yield _graphs(facts) if measured is None else Term("CUDA graphs", measured, source)
     if facts.shape and not _profiles_encoder(facts):
         yield from _images(options, facts.shape)
-    if options.tensor_parallel_size * options.pipeline_parallel_size > 1:
+    if options.ranks > 1:
         yield Term("NCCL", _NCCL_BYTES, "buffers of a rank: 0.53 GiB in a start of two ranks", assumed=True)
 
 

@@ -217,7 +217,7 @@ def weights(
         size, source = known_bytes(stated.size_bytes), stated.source
     if size is None:
         return Term(name, Unknown((name,)), "neither the lock nor a source states it")
-    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    ranks = options.ranks
     shared = source if ranks == 1 else f"{source}; an even share of {ranks} ranks"
     return Term(name, ceil_div(size, ranks), shared, assumed=ranks > 1)
 
@@ -238,7 +238,7 @@ def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[s
             "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits",
         )
     kept = min(elements, 2 * width.hidden * width.vocabulary)
-    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    ranks = options.ranks
     size = ceil_div(elements - kept + 2 * kept, ranks)
     return Term(whole.name, size, f"{whole.source}; linear layers in 8 bits, embeddings in 16", assumed=True)
 

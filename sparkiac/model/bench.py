@@ -89,6 +89,7 @@ class PointRecord(Model):
     output_tokens: int = 0
     concurrency: int = 1
     rate: float | None = None
+    long_tokens: int = 0
     rounds: tuple[RoundRecord, ...] = ()
     reported: dict[str, float] = {}
     """Figures that another program printed without samples."""
@@ -105,14 +106,14 @@ class ToolCase(Model):
 
 
 class Expected(Model):
-    """Speeds that the plan or a source expects."""
+    """Speeds and waits that the plan or a source expects."""
 
     what: str
     value: str
     source: str
     low: float | None = None
     high: float | None = None
-    """Bounds of the decode speed in tokens per second, if the value is a range of the plan."""
+    """Bounds, if the value is a range of the plan: of the decode speed in tokens per second, of a stall in seconds."""
     context: int | None = None
     """Tokens in the context for which the bounds are."""
 

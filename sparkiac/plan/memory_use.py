@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from sparkiac.memory import speed
-from sparkiac.memory.budget import ServerMemory
+from sparkiac.memory.budget import LoadingPeak, ServerMemory, loading
 from sparkiac.memory.fit import Advice, Fit, UtilizationStep
 from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.values import Term, Unknown, known_bytes, least_bytes
@@ -132,6 +132,7 @@ class HostMemoryUse(NamedTuple):
     most_bytes: int | None
     """Upper bound of the free memory, without the segments of unknown size."""
     accounts: tuple[DeploymentMemory, ...]
+    loading: LoadingPeak | None
 
     @property
     def width_bytes(self) -> int:
@@ -168,6 +169,7 @@ def of(host: HostPlan) -> HostMemoryUse:
         headroom_bytes=host.budget.headroom_bytes,
         most_bytes=host.budget.most_bytes,
         accounts=deployments,
+        loading=loading((host.proofs[each.name].server, host.proofs[each.name].options) for each in host.starting),
     )
 
 

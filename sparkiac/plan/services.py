@@ -1,4 +1,8 @@
-"""Plan the container of a service."""
+"""Plan the container of a service.
+
+Source for Open WebUI: open-webui 0.12.4, config.py. URLs and keys are lists separated by semicolons and paired by
+position. An empty list of URLs would mean api.openai.com, so an API that is not used is disabled.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
-from sparkiac.plan import open_webui, parts
+from sparkiac.plan import parts
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
-from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
+from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, stated_bytes
 from sparkiac.plan.topology import GATEWAY_ENTRY, LOOPBACK, bind_address
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     Service = ResolvedContainerService | ResolvedOllamaService | ResolvedOpenWebuiService
 
+_SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 _CLIENTS: Final = (
     "curl -fsS -m 4 {url} >/dev/null",
     "wget -q -T 4 -O /dev/null {url}",
@@ -50,7 +55,7 @@ def container(
         checks=Checks(_health(service, published), service.health, known.speech if known else None),
         timeouts=service.timeouts,
         server=_server(service),
-        secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
+        secrets=_webui_secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
     )
@@ -62,8 +67,8 @@ def _command(service: Service, links: tuple[Dependency, ...]) -> ContainerComman
         case ResolvedOllamaService():
             own |= ollama.environment(service.set)
         case ResolvedOpenWebuiService():
-            own = open_webui.environment(service, links, own)
-    exports = open_webui.exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
+            own = _webui_environment(service, links, own)
+    exports = _webui_exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
     return ContainerCommand(service.command, dict(sorted(own.items())), exports)
 
 
@@ -116,3 +121,35 @@ def http_check(url: str) -> Health:
     """Return a health check that requests a URL with the first HTTP client that the image has."""
     commands = " || ".join(client.format(url=url) for client in _CLIENTS)
     return Health(("CMD-SHELL", commands), interval_s=15, timeout_s=15)
+
+
+def _webui_environment(
+    service: ResolvedOpenWebuiService, links: tuple[Dependency, ...], own: dict[str, str]
+) -> dict[str, str]:
+    """Return the variables for its dependencies, its `own` variables, and the file with its session key."""
+    env = _urls("OPENAI", "OPENAI_API_BASE_URLS", _openai(links))
+    env |= _urls("OLLAMA", "OLLAMA_BASE_URLS", [link for link in links if link.api == "ollama"])
+    return env | own | ({"WEBUI_SECRET_KEY_FILE": _SESSION_KEY} if service.secret_key else {})
+
+
+def _webui_exports(links: tuple[Dependency, ...]) -> tuple[Export, ...]:
+    """Return the variable with the API keys of its dependencies, if one of them requires a key."""
+    keys = tuple(link.secret for link in _openai(links))
+    return (Export("OPENAI_API_KEYS", keys),) if any(keys) else ()
+
+
+def _webui_secrets(service: ResolvedOpenWebuiService, links: tuple[Dependency, ...]) -> tuple[Secret, ...]:
+    """Return the API keys of its dependencies and its session key."""
+    keys = dict.fromkeys(link.secret for link in _openai(links) if link.secret is not None)
+    found = [Secret(name, f"/run/secrets/{name}") for name in keys]
+    return (*found, *((Secret(service.secret_key.secret, _SESSION_KEY),) if service.secret_key else ()))
+
+
+def _openai(links: tuple[Dependency, ...]) -> list[Dependency]:
+    return [link for link in links if link.api == "openai"]
+
+
+def _urls(name: str, variable: str, links: list[Dependency]) -> dict[str, str]:
+    if not links:
+        return {f"ENABLE_{name}_API": "False"}
+    return {f"ENABLE_{name}_API": "True", variable: ";".join(link.url or "" for link in links)}

@@ -101,6 +101,12 @@ class HostPlan(NamedTuple):
         return () if len(found) == len(self.turns) else found
 
     @property
+    def starting(self) -> tuple[Container, ...]:
+        """Return its deployments in start order."""
+        deployed = {each.unit: each for each in self.containers if each.kind == "deployment"}
+        return tuple(deployed[unit] for unit in self.start_order if unit in deployed)
+
+    @property
     def units(self) -> tuple[Container | Program, ...]:
         """Return everything that has a systemd unit, sorted by name."""
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))

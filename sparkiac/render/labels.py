@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from sparkiac.host.generation import ChangeGroup
+from sparkiac.memory.budget import TIGHT_BYTES
 from sparkiac.memory.fit import Advice, Fit
 from sparkiac.memory.recorded import MEASURED
-from sparkiac.memory.values import GIB, Unknown
+from sparkiac.memory.values import Unknown
 from sparkiac.plan import Plan
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment, Stall
 from sparkiac.plan.numbers import CAPTURE, count, gib, over_budget, span, unknown
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "free on host")
 """Table heads of `steps`; requests are concurrent requests of the longest length."""
-TIGHT_BYTES: Final = 2 * GIB
-"""Less free memory than this is tight: Sparks have 119 to 121 GiB (dual-Spark post; DeepSeek-V4 thread)."""
 _NOT_COMPARED: Final = "no real server of this model family on a GPU; run sparkiac memory --from-log after the start"
 CURRENT: Final = "current"
 """Marks the row of the configured utilization."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, IntEnum
 from typing import Final, NamedTuple, TypeAlias
@@ -116,6 +117,16 @@ class Report(NamedTuple):
     def failed(self) -> bool:
         """Return whether at least one finding is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def new_errors(self, former: Report) -> list[Finding]:
+        """Return the errors that a former report does not have; positions in the file are not compared."""
+        known = Counter((each.code, each.message) for each in former.findings)
+        added: list[Finding] = []
+        for each in self.findings:
+            if each.severity is Severity.ERROR and known[each.code, each.message] < 1:
+                added.append(each)
+            known[each.code, each.message] -= 1
+        return added
 
 
 def _escaped(finding: Finding) -> Finding:

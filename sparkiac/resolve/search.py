@@ -40,13 +40,19 @@ class SearchResult(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(query: RecipeQuery, beside: tuple[str, ...] = (), *, library: Library = SHIPPED) -> tuple[SearchResult, ...]:
-    """Return all usable entries that match, except those that do not fit in the memory that other servers leave."""
+def search(
+    query: RecipeQuery, beside: tuple[str, ...] = (), *, library: Library = SHIPPED, memory_bytes: int | None = None
+) -> tuple[SearchResult, ...]:
+    """Return all usable entries that match, except those that do not fit in the memory that other servers leave.
+
+    `memory_bytes` is the memory of the machine, if it is not that of the platform.
+    """
     chosen = [found for found in catalogued.everything(library) if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name, library)) for name in beside]
-    rooms = ((found, sharing.on_one_machine([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
+    size = memory_bytes or total_bytes()
+    rooms = ((found, sharing.on_one_machine([*others, load(found)], total_bytes=size)) for found in chosen)
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 

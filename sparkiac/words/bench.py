@@ -151,7 +151,8 @@ def _measured(measured: tuple[PointRecord, ...]) -> Table:
     rows: list[tuple[str, ...]] = []
     for point in measured:
         heads = iter((point.name, f"{_tokens(point)} tokens", f"{len(point.rounds)} rounds"))
-        for quantity in (summary.THROUGHPUT, summary.TTFT, summary.PREFILL, summary.DECODE, summary.TOTAL):
+        usual = (summary.THROUGHPUT, summary.TTFT, summary.PREFILL, summary.DECODE, summary.TOTAL)
+        for quantity in summary.quantities(point) if point.long_tokens else usual:
             found = summary.requests(point, quantity)
             if found is None or (quantity is summary.THROUGHPUT and point.concurrency == 1):
                 continue
@@ -182,14 +183,15 @@ def _phases(record: BenchRecord) -> Table:
 
 def _expected(record: BenchRecord) -> Table:
     first = next((point for point in record.points if point.rounds), None)
-    found = summary.requests(first, summary.DECODE) if first and record.mode == "single" else None
-    context = summary.prompt(first) if first and found else None
+    quantity = {"single": summary.DECODE, "stall": summary.STALL}.get(record.mode)
+    found = summary.requests(first, quantity) if first and quantity else None
+    context = summary.prompt(first) if first and record.mode == "single" else None
     rows = []
     for each in record.expected:
         verdict = ""
         if found is not None and each.low is not None and each.high is not None and each.context == context:
-            inside = each.low <= found.median <= each.high
-            verdict = f"measured {number(found.median)}: {'inside' if inside else 'outside'}"
+            median = found.median / 1000 if quantity is summary.STALL else found.median
+            verdict = f"measured {number(median)}: {'inside' if each.low <= median <= each.high else 'outside'}"
         rows.append((each.what, each.value, verdict, each.source))
     return _table(("expected", "value", "measured", "source"), tuple(rows), left=4)
 

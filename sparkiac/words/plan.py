@@ -141,6 +141,11 @@ def _memory(account: HostMemoryUse, notes: dict[str, int], width: int) -> Blocks
     if account.total_bytes and account.width_bytes > account.total_bytes:
         yield _end(account, width)
     yield Grid(tuple(_legend(account, notes)), right=2, gap=1, indent=0)
+    if peak := account.loading:
+        most = (
+            f"{gib(peak.low_bytes)} to {gib(peak.high_bytes)} while {peak.name} loads, with its files in the page cache"
+        )
+        yield f"servers: {gib(peak.resting_bytes)} at rest, {most}"
 
 
 def bar(account: HostMemoryUse, width: int) -> Line:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac import pipeline
 from sparkiac.bench import summary, target
 from sparkiac.model.bench import BenchRecord, BenchSubject, Expected, PointRecord, RoundRecord
 from sparkiac.words import bench as words
+from tests.plan.fleets import SPARK
 
 PLAN = (
     Expected(what="decode after 1024 tokens", value="", source="plan: x", low=50, high=100, context=1024),
@@ -73,3 +75,24 @@ def test_only_a_run_of_one_request_is_compared() -> None:
 def test_a_prompt_has_the_requested_tokens_or_those_that_were_counted() -> None:
     [point] = record(300, ()).points
     assert summary.prompt(point) == summary.prompt(point.model_copy(update={"prompt_tokens": 0})) == 300
+
+
+def test_a_measured_stall_is_compared_with_the_one_of_the_plan() -> None:
+    [point] = record(128, (), mode="stall").points
+    waited = point.rounds[0].model_copy(update={"gap_s": (2.5,)})
+    stalled = point.model_copy(update={"name": "stall by 16384", "long_tokens": 16_384, "rounds": (waited,)})
+    expected = Expected(what="wait while chunks are read", value="2 to 3 s", source="plan: x", low=2, high=3)
+    run = record(128, (*PLAN, expected), mode="stall").model_copy(update={"points": (stalled,)})
+    assert verdicts(run)["wait while chunks are read"] == "measured 2.5: inside"
+    assert verdicts(run)["decode after 1024 tokens"] == ""
+    assert summary.quantities(stalled) == (summary.STALL,)
+
+
+def test_the_plan_expects_a_stall() -> None:
+    served = "{recipe: nvidia/qwen3.6-35b-a3b-nvfp4, hosts: spark-01}"
+    text = f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n  {SPARK}\ndeployments:\n  chat: {served}\n"
+    plan = pipeline.check(pipeline.InputFile("lab.yaml", text.encode()), None, allow_unlocked=True).plan
+    assert plan is not None
+    [host] = plan.hosts
+    [wait] = [each for each in target.expected(host, host.containers[0]) if each.what.startswith("wait")]
+    assert (wait.what, wait.low, wait.high) == ("wait while chunks of 8192 tokens are read", 1.31, 1.34)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Final
 
+import click
 import pytest
 import yaml
 
@@ -189,3 +191,82 @@ def test_adding_and_removing_gives_the_same_text(text: str) -> None:
 def test_deployments_without_a_value_are_not_edited() -> None:
     with pytest.raises(CannotEdit, match="deployments has no value"):
         with_entry("deployments:\n", "deployments", "new", {"hosts": "a"})
+
+
+FULL: Final = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01: {address: 192.168.1.11}
+deployments:
+  chat: {recipe: redhatai/qwen3.6-35b-a3b-nvfp4, hosts: spark-01, set: {gpu_memory_utilization: 0.85}}
+"""
+SECOND: Final = ("add", "unsloth/gemma-4-26b-a4b-it-nvfp4", "--on", "spark-01", "--to", "lab.yaml")
+
+
+def test_shares_with_which_both_fit_are_proposed_and_not_written_without_an_answer(fleet: Path, cli: Cli) -> None:
+    """What each loses, who starts first, and the lines; without a terminal, nothing is written."""
+    (fleet / "lab.yaml").write_text(FULL)
+    outcome = cli(*SECOND)
+    assert (outcome.code, (fleet / "lab.yaml").read_text()) == (1, FULL)
+    assert outcome.err == "lab.yaml: nothing was written; --yes writes this\n"
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert "share of the memory 0.85 0.47" in lines
+    assert "gemma-4-26b-a4b-it-nvfp4 (new)" in lines
+    assert "share of the memory 0.8 0.4" in lines
+    first, second = (line.split() for line in lines if line.endswith(" free"))
+    assert (first[1], second[1]) == ("chat", "gemma-4-26b-a4b-it-nvfp4")
+    for start in (first, second):
+        assert float(start[3]) <= float(start[6])
+    assert "+ gpu_memory_utilization: 0.4" in lines
+
+
+def test_what_fits_is_written_with_yes_and_passes_the_check(fleet: Path, cli: Cli) -> None:
+    (fleet / "lab.yaml").write_text(FULL)
+    outcome = cli(*SECOND, "--yes", "--format", "json")
+    assert outcome.code == 0
+    data = json.loads(outcome.out)
+    chat, new = data["proposal"]["deployments"]
+    assert chat["before"]["context"] == chat["after"]["context"] == 131072
+    assert chat["before"]["fit"]["tokens"] > chat["after"]["fit"]["tokens"] > 131072
+    assert new["after"]["fit"]["one"] is True
+    assert [each["name"] for each in data["proposal"]["starts"]] == ["chat", "gemma-4-26b-a4b-it-nvfp4"]
+    assert cli("check", "lab.yaml", "--allow-unlocked").code == 0
+    [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
+    assert host["memory"]["verdict"]["word"] == "fits"
+
+
+def test_a_terminal_is_asked(fleet: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fleet / "lab.yaml").write_text(FULL)
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    monkeypatch.setattr(click.termui, "visible_prompt_func", lambda _: "n")
+    assert cli(*SECOND).code == 130
+    assert (fleet / "lab.yaml").read_text() == FULL
+    monkeypatch.setattr(click.termui, "visible_prompt_func", lambda _: "y")
+    outcome = cli(*SECOND)
+    assert (outcome.code, outcome.out.count("diff --git")) == (0, 1)
+    assert "gpu_memory_utilization: 0.47" in (fleet / "lab.yaml").read_text()
+
+
+def test_what_cannot_fit_names_what_is_missing_and_what_would_fit(fleet: Path, cli: Cli) -> None:
+    (fleet / "lab.yaml").write_text(FULL.replace("11}\n", "11, memory: {total_gib: 60}}\n"))
+    outcome = cli("add", "unsloth/qwen3.8-27b-nvfp4#bf16", "--on", "spark-01", "--to", "lab.yaml")
+    assert outcome.code == 1
+    said = " ".join(outcome.err.split())
+    assert "GiB are missing on spark-01, even with the smallest shares and the shortest contexts: chat " in said
+    assert " fits beside them, or let them take turns" in said
+
+
+def test_another_host_is_named_where_it_fits(fleet: Path, cli: Cli) -> None:
+    hosts = "11, memory: {total_gib: 60}}\n  spark-02: {address: 192.168.1.12}\n"
+    (fleet / "lab.yaml").write_text(FULL.replace("11}\n", hosts))
+    outcome = cli("add", "unsloth/qwen3.8-27b-nvfp4#bf16", "--on", "spark-01", "--to", "lab.yaml")
+    assert "fits on spark-02 (--on spark-02)" in " ".join(outcome.err.split())
+
+
+def test_a_share_is_not_proposed_for_a_size_that_is_unknown(fleet: Path, cli: Cli) -> None:
+    (fleet / "lab.yaml").write_text(FULL)
+    outcome = cli("add", "openai/gpt-oss-120b", "--on", "spark-01", "--to", "lab.yaml")
+    assert outcome.code == 1
+    said = " ".join(outcome.err.split())
+    assert "No shares can be proposed, because this is unknown: weights of gpt-oss-120b. Write the deployment" in said

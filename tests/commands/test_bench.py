@@ -381,3 +381,22 @@ def test_another_program_measures(cli: Cli, server: str, folder: Path, monkeypat
         6,
         "llama-benchy is not installed on this machine, or not in PATH",
     )
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_stall_by_a_long_prompt(cli: Cli) -> None:
+    """The stand-in reads 1,500 tokens in a second and a half, in which the other request gets none."""
+    process, url = started(STANDIN_PROMPT_TOKEN_SECONDS="0.001", STANDIN_TOKEN_SECONDS="0.005")  # noqa: S106  seconds
+    try:
+        words = ("--prompt-tokens", "1500", "--output-tokens", "200", "--runs", "3", "--format", "json")
+        record = measured(cli, "--url", url, "stall", *words)
+    finally:
+        process.terminate()
+        process.wait()
+    [point] = record.points
+    assert (point.name, point.long_tokens, point.concurrency) == ("stall by 1500", 1500, 1)
+    assert [len(each.gap_s) for each in point.rounds] == [1, 1, 1]
+    assert all(gap > 1.0 for each in point.rounds for gap in each.gap_s)
+    assert not any(each.others for each in point.rounds)
+    shown = cli("bench", "show", next(Path("measurements/bench").glob("*.json")).as_posix())
+    assert "longest wait, ms" in shown.out

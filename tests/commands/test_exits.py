@@ -294,7 +294,7 @@ def test_the_help_has_every_command_once_on_one_line_of_a_narrow_terminal(
     assert lines == [f"  {name:9}  {text}" for name, text in COMMANDS.items()]
     assert max(map(len, lines)) <= 80
     assert len(COMMANDS) == sum(map(len, GROUPS.values()))
-    assert list(COMMANDS)[:8] == ["init", "add", "recipes", "lock", "check", "plan", "generate", "diff"]
+    assert list(COMMANDS)[:9] == ["init", "propose", "add", "recipes", "lock", "check", "plan", "generate", "diff"]
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

@@ -122,7 +122,10 @@ def host(cli: Cli) -> dict[str, Any]:
 def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}", MEASURED))
     memory = host(cli)
-    assert sorted(memory) == ["accounts", "headroom_bytes", "most_bytes", "parts", "total_bytes", "verdict"]
+    keys = ["accounts", "headroom_bytes", "loading", "most_bytes", "parts", "total_bytes", "verdict"]
+    assert sorted(memory) == keys
+    assert memory["loading"].keys() == {"name", "low_bytes", "high_bytes", "resting_bytes"}
+    assert memory["loading"]["low_bytes"] < memory["loading"]["high_bytes"] < memory["loading"]["resting_bytes"]
     assert sorted(memory["verdict"]) == ["reason", "word"]
     part = ["assumed", "high_bytes", "kind", "low_bytes", "name", "owner", "size_bytes", "source"]
     assert sorted(memory["parts"][0]) == part

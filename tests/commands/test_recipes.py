@@ -297,7 +297,7 @@ def test_what_fits_beside_and_what_is_not_known_to(cli: Cli, monkeypatch: pytest
         "",
         "recipe       GiB  left  share      beside",
         "────────────────────────────────────────────",
-        "acme/small  8.4*  84.3  0.10-0.44  0.10-0.44",
+        "acme/small  8.4*  84.3  0.10-0.45  0.10-0.45",
         "",
         "Each share is a range for gpu_memory_utilization: from weights and overhead",
         "alone to these and an even part of the rest. GiB is the size of weights and",
@@ -313,7 +313,7 @@ def test_what_fits_beside_and_what_is_not_known_to(cli: Cli, monkeypatch: pytest
     ]
     monkeypatch.setenv("COLUMNS", "60")
     narrow = lines(cli("recipes", "search", "--fits-beside", "acme/small"))
-    assert "    share 0.10-0.44, beside 0.10-0.44" in narrow
+    assert "    share 0.10-0.45, beside 0.10-0.45" in narrow
 
 
 @pytest.mark.usefixtures("small_catalog")
@@ -333,7 +333,7 @@ def test_the_two_models_of_the_dual_spark_post_on_one_machine(cli: Cli) -> None:
     ]
     [room] = [each["room"] for each in hits if each["name"] == "google/gemma-4-26b-a4b-it-fp8"]
     assert room["fits"] is True
-    assert [(share["least"], share["even"]) for share in room["shares"]] == [(0.21, 0.34), (0.42, 0.55)]
+    assert [(share["least"], share["even"]) for share in room["shares"]] == [(0.21, 0.35), (0.42, 0.55)]
 
 
 def test_three_on_one_machine_leave_no_place_for_a_large_one(cli: Cli) -> None:

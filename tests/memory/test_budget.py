@@ -323,3 +323,21 @@ def test_a_quantized_checkpoint_stays_as_it_is_at_load() -> None:
 def test_eight_bits_at_load_of_an_unknown_width_are_unknown(width: Width) -> None:
     found = quantized_at_load(Term("w", 2000, "lock"), options=told(), tensors={"BF16": 10}, width=width)
     assert isinstance(found.size_bytes, Unknown)
+
+
+def test_while_servers_load_the_page_cache_holds_their_files_too() -> None:
+    """The second one of two adds its weights, and their files, to all memory of the first one."""
+    first, second = placed(), placed({"tensor_parallel_size": 2})._replace(name="two")
+    options = told({}, release=LATEST)
+    peak = budget.loading([(first, options), (second, told({"tensor_parallel_size": 2}, release=LATEST))])
+    before = total_bytes(first.taken)
+    assert peak is not None
+    assert not isinstance(before, Unknown)
+    assert (peak.name, peak.low_bytes, peak.high_bytes) == ("two", before + 20 * GIB, before + 60 * GIB)
+    assert peak.resting_bytes == least_bytes((*first.taken, *second.taken))
+
+
+def test_without_the_weights_the_memory_while_they_load_is_unknown() -> None:
+    unsized = placed(weights=Term("weights", Unknown(("weights",)), ""))
+    assert budget.loading([(unsized, Unknown(()))]) is None
+    assert budget.loading([]) is None

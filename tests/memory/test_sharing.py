@@ -32,7 +32,7 @@ def test_a_pair_by_hand() -> None:
     headroom = room.host.headroom_bytes
     assert not isinstance(headroom, Unknown)
     assert headroom / GIB == pytest.approx(32.769, abs=0.001)
-    assert room.portions == (("qwen", 0.21, 0.34), ("gemma", 0.42, 0.55))
+    assert room.portions == (("qwen", 0.21, 0.35), ("gemma", 0.42, 0.55))
     assert room.fits is True
 
 

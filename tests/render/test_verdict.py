@@ -13,7 +13,7 @@ from sparkiac.render import labels
 from sparkiac.render.labels import verdict
 from tests.plan.fleets import deployment, planned
 
-EMPTY: Final = HostMemoryUse(119 * GIB, (), 10 * GIB, 10 * GIB, ())
+EMPTY: Final = HostMemoryUse(119 * GIB, (), 10 * GIB, 10 * GIB, (), None)
 
 
 def of(text: str) -> tuple[HostMemoryUse, labels.Verdict]:

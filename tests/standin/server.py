@@ -61,6 +61,9 @@ class Engine:
         """Time to the first token."""
         self.token_seconds = float(os.environ.get("STANDIN_TOKEN_SECONDS", "0"))
         """Time of each further token."""
+        self.prompt_token_seconds = float(os.environ.get("STANDIN_PROMPT_TOKEN_SECONDS", "0"))
+        """Time of each token of a prompt, in which no other request gets a token."""
+        self.step = threading.Lock()
         self.joined = threading.Condition()
         self.arrived = 0
         self.ranks: dict[str, list[str]] = {}
@@ -250,6 +253,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(HANG_SECONDS)
         if self.engine.behaviour == "slow":
             time.sleep(self.engine.seconds)
+        with self.engine.step:
+            time.sleep(answer.prompt_tokens * self.engine.prompt_token_seconds)
         time.sleep(self.engine.first_seconds)
         first = time.monotonic() - began
         # A server counts drafts in each step, so that all are counted when the response ends.
@@ -277,6 +282,8 @@ class Handler(BaseHTTPRequestHandler):
         for place, chunk in enumerate([*map(json.dumps, chunks), "[DONE]"]):
             # The first chunk has the role; each token has a time of its own, so that delays do not add up.
             time.sleep(max(0.0, began + (place - 1) * self.engine.token_seconds - time.monotonic()))
+            with self.engine.step:
+                pass
             if chunk == "[DONE]":
                 finish()
             self.wfile.write(f"data: {chunk}\n\n".encode())

@@ -66,6 +66,7 @@ def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # n
       rate         requests at random times, at several rates
       depth        long contexts
       speculation  code, structured data and filler, with the acceptance
+      stall        how long another request waits for a token while one long prompt is read
       tools        share of tool calls that are right
       startup      time of each phase of the last start, from its log
 
