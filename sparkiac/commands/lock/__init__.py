@@ -57,6 +57,11 @@ class _Run(NamedTuple):
 @click.option(
     "--record", type=_FILE, help="Pin only the image of a local build, from the record that builds/NAME/build wrote."
 )
+@click.option(
+    "--hosts",
+    is_flag=True,
+    help="Pin the software that hosts run, read over SSH: kernel, driver, toolkit, Docker. NAME is a host.",
+)
 def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
     """Resolve image tags, model revisions and files of INVENTORY to exact versions and write them to its lock.
 
@@ -67,11 +72,18 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     --check --online requests every pin and compares digests, commits, sizes and hashes; it names the pins that could
     not be compared.
 
+    --hosts pins the software of the hosts that the lock lacks, and with --upgrade again that of all hosts or of each
+    NAME. It says what the pins withhold, and when their review is due.
+
     Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
     changes, 5 the lock changed during the run, 6 no response from upstream, or the lock cannot be written. The lock is
     replaced as a whole or not at all.
     """
     _refuse_mixtures(names, options)
+    if options["hosts"]:
+        from sparkiac.commands.lock import hosts
+
+        return hosts.pin(inventory, names, output_format, upgrade=options["upgrade"], dry_run=options["dry_run"])
     if options["record"] is not None:
         return _record(inventory, options["record"])
     from sparkiac import pipeline
@@ -101,6 +113,8 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
         message = f"{first} and {second} exclude each other"
+    if options["hosts"] and (wrong := [name for name in given if name not in {"upgrade", "dry_run"}]):
+        message = f"--hosts and --{wrong[0].removeprefix('only_')} exclude each other"
     if message:
         reject(message)
 
