@@ -8,6 +8,8 @@ from typing import Final, Literal, NamedTuple
 
 from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, Load, Software, Unit, load
 from sparkiac.fleet.query import Answer
+from sparkiac.host.conditions import applying
+from sparkiac.host.software import HostValues
 from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
 
@@ -17,6 +19,8 @@ CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
 _OTHER_FILES: Final = "it runs from other files than those installed"
+_ADVICE: Final = "info"
+_ERROR: Final = "error"
 _NEXT_BOOT: Final = "before a reboot, see docs/hosts.md: boot the running kernel, or pin after a test"
 _PRICE: Final = "apt-get changelog NAME tells what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
@@ -136,10 +140,23 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
 def _software(host: HostPlan, found: Software | None, today: date) -> Iterator[Problem]:
     if found is None:
         return
+    yield from _known(host, found, "")
     if found.next_kernel:
+        yield from _known(host, found.model_copy(update={"kernel": found.next_kernel}), "after the next boot: ")
         yield Problem("warning", None, f"the next boot starts {next_boot(found)}", _NEXT_BOOT)
     if host.pins is not None:
         yield from price(host.pins, found.updates, today)
+
+
+def _known(host: HostPlan, found: Software, when: str) -> Iterator[Problem]:
+    """Yield the facts about this software that are more than advice."""
+    known = host.preflight.host_facts
+    if known is None:
+        return
+    for fact, text in applying(known.facts, HostValues(found.model_dump(), rdma=known.rdma)):
+        if fact.severity != _ADVICE:
+            kind: Literal["unhealthy", "warning"] = UNHEALTHY if fact.severity == _ERROR and not when else "warning"
+            yield Problem(kind, None, f"{when}{text}", f"{fact.code}: {fact.hint}")
 
 
 def next_boot(found: Software) -> str:

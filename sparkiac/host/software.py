@@ -162,6 +162,23 @@ def libraries(packages: dict[str, str]) -> tuple[str, ...] | None:
     return tuple(sorted({upstream(each) for name, each in packages.items() if LIBRARY.fullmatch(name)})) or None
 
 
+class HostValues:
+    """The values of a host's software, by the names that conditions use: host.kernel, host.package.NAME."""
+
+    def __init__(self, found: dict[str, Any], *, rdma: bool) -> None:
+        """Store what was read, or pinned; `rdma`: whether a unit of the host uses RDMA."""
+        self.packages = {**found["packages"], **found.get("others", {})}
+        self.values = {**found, "rdma": rdma, "libraries": libraries(found["packages"])}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - plain data
+        """Return a value; None for a package that is not installed. Raise KeyError for a name that facts lack."""
+        space, _, key = name.partition(".")
+        if space != "host":
+            raise KeyError(name)
+        package = key.partition("package.")[2]
+        return self.packages.get(package) if package else self.values[key]
+
+
 def firmware(machine: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - as above
     """Yield part and version of the firmware that the kernel knows."""
     for part, file in (("bios", "bios_version"), ("ec", "ec_firmware_release")):

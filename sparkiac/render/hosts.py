@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from sparkiac.host.generation import GroupNode
 from sparkiac.host.switch import effective
-from sparkiac.model.lock import HostSet
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
 from sparkiac.plan.deployments import PROGRAMS
@@ -57,7 +56,7 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
     if host.pins is not None:
-        found += pinned_files(host.pins)
+        found += pinned_files(host.pins.packages)
     files = {unit.unit: _files(unit, host, versions) for unit in host.units}
     own = (each.items() for each in files.values())
     found += [Artifact(path, content) for each in own for path, content in each if content is not None]
@@ -67,11 +66,11 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
-def pinned_files(pins: HostSet) -> Iterator[Artifact]:
+def pinned_files(packages: Mapping[str, str]) -> Iterator[Artifact]:
     """Return the files by which APT and unattended-upgrades keep exactly the pinned packages."""
-    stanzas = "".join(_PREFERENCE.format(name=name, version=pins.packages[name]) for name in sorted(pins.packages))
+    stanzas = "".join(_PREFERENCE.format(name=name, version=packages[name]) for name in sorted(packages))
     yield Artifact(_PREFERENCES, f"{_PINNED.format('#')}{stanzas}".encode())
-    names = "".join(f'  "^{_SPECIAL.sub(_ESCAPED, name)}$";\n' for name in sorted(pins.packages))
+    names = "".join(f'  "^{_SPECIAL.sub(_ESCAPED, name)}$";\n' for name in sorted(packages))
     lines = f"{_PINNED.format('//')}Unattended-Upgrade::Package-Blacklist {{\n{names}}};\n"
     yield Artifact(_BLACKLIST, lines.encode())
 

@@ -8,7 +8,6 @@ import pytest
 
 from sparkiac.host import apt, software
 from sparkiac.host.local import LocalHost
-from sparkiac.model.lock import HostSet
 from sparkiac.render import hosts
 from tests.host.debian import INSTALLED, META, NEW, NEWER, OLD, OTHERS, Debian
 
@@ -33,8 +32,7 @@ def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Debian:
 def pin(debian: Debian) -> dict[str, str]:
     """Pin what the host has, and put the rendered files there."""
     packages = software.read(LocalHost(debian.root))["packages"]
-    pins = HostSet(packages=packages, since="2026-09-01", review_by="2026-10-01")
-    for each in hosts.pinned_files(pins):
+    for each in hosts.pinned_files(packages):
         (debian.root / each.path).write_bytes(each.content)
     return dict(packages)
 
@@ -57,7 +55,7 @@ def test_a_pinned_host_upgrades_everything_else_and_nothing_of_ours(debian: Debi
 
 def test_without_the_files_the_upgrade_of_september_moves_them_and_apt_says_so(debian: Debian) -> None:
     pinned = pin(debian)
-    for each in hosts.pinned_files(HostSet(since="2026-09-01", review_by="2026-10-01")):
+    for each in hosts.pinned_files({}):
         (debian.root / each.path).unlink()
     debian.september()
     debian.apt("dist-upgrade")

@@ -27,7 +27,7 @@ _REVIEW: Final = timedelta(days=30)
 """Time after which somebody decides again about what a pin withholds."""
 
 
-class _Result(NamedTuple):
+class _Pinned(NamedTuple):
     """What is pinned, what changes, and what there is to say about each host."""
 
     state: str
@@ -65,7 +65,7 @@ def pin(inventory: Path, names: tuple[str, ...], output_format: str, *, upgrade:
         return Exit.BUSY
     text = "up to date" if not changed else "would be written" if dry_run else "written"
     remarks = tuple(_remarks(fleet, new, found, sets, today))
-    _show(_Result(text, target, tuple(pins.changes(former, new)), remarks, failures), output_format)
+    _show(_Pinned(text, target, tuple(pins.changes(former, new)), remarks, failures), output_format)
     return Exit.IO if failures else Exit.STALE if changed and dry_run else Exit.OK
 
 
@@ -113,7 +113,7 @@ def _remarks(
             yield from ((name, each) for each in status.price(pins, found[name].updates, today))
 
 
-def _show(result: _Result, output_format: str) -> None:
+def _show(result: _Pinned, output_format: str) -> None:
     data = {
         "lock": str(result.lock),
         "state": result.state,
@@ -124,7 +124,7 @@ def _show(result: _Result, output_format: str) -> None:
     answer(output_format, data, lambda _: _page(result))
 
 
-def _page(result: _Result) -> Blocks:
+def _page(result: _Pinned) -> Blocks:
     from sparkiac.words import lock as words
 
     yield from words.hosts(result.changes)
