@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
-from sparkiac.plan import deployments, facts, hermes, links, monitoring, openclaw, services
+from sparkiac.plan import clients, deployments, facts, links, monitoring, services
 from sparkiac.plan.dependencies import dependencies, providers
 from sparkiac.plan.parts import memory_source, stated_bytes
 from sparkiac.plan.topology import NETWORK
@@ -78,9 +78,9 @@ def place_all(written: Inventory, fleet: ResolvedFleet, leaves: Leaves, pinned: 
         on, values, links = service.hosts, fleet.hosts[service.hosts], used[name]
         match service:
             case ResolvedHermesAgentService():
-                programs[on].append(hermes.program(name, service, links, host=values))
+                programs[on].append(clients.hermes_program(name, service, links, host=values))
             case OpenClawService():
-                config_files[on].append(openclaw.config_file(name, service, links))
+                config_files[on].append(clients.openclaw_file(name, service, links))
             case _:
                 image, source = pinned.images.find(service.image, host=on), memory_source(leaves, ("services", name))
                 found = services.container(name, service, links, host=values, image=image)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import catalog
 from sparkiac.engines.records import ollama
 from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
-from sparkiac.plan import open_webui, parts
+from sparkiac.plan import clients, parts
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
 from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
@@ -50,7 +50,7 @@ def container(
         checks=Checks(_health(service, published), service.health, known.speech if known else None),
         timeouts=service.timeouts,
         server=_server(service),
-        secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
+        secrets=clients.webui_secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
     )
@@ -62,8 +62,8 @@ def _command(service: Service, links: tuple[Dependency, ...]) -> ContainerComman
         case ResolvedOllamaService():
             own |= ollama.environment(service.set)
         case ResolvedOpenWebuiService():
-            own = open_webui.environment(service, links, own)
-    exports = open_webui.exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
+            own = clients.webui_environment(service, links, own)
+    exports = clients.webui_exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
     return ContainerCommand(service.command, dict(sorted(own.items())), exports)
 
 

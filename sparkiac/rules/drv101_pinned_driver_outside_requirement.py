@@ -34,24 +34,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.host.preflight.machine import image_driver, in_series
-from sparkiac.plan import Plan
+from sparkiac.host.preflight.expectations import ImageDriver
+from sparkiac.plan import HostPlan, Plan
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, ("fails", "contract"), "the contract of the tree: a pin is what its requirement allows")
-_FAILED: Final = "FAIL"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts whose pinned driver is outside a requirement."""
     for host in plan.hosts:
         pinned = host.pins.driver if host.pins else None
-        if pinned is None:
-            continue
-        wanted = [host.values.driver] if host.values.driver and not in_series(pinned, host.values.driver) else []
-        images = (image_driver(pinned, each._asdict()) for each in host.preflight.image_drivers)
-        wanted += [f"{each.wanted} ({each.check})" for each in images if each.state == _FAILED]
-        for each in wanted:
-            message = f"{host.name} has driver {pinned} in the lock, and must run {each}"
+        for wanted in _unmet(host, pinned) if pinned else ():
+            message = f"{host.name} has driver {pinned} in the lock, and must run {wanted}"
             hint = f"install that driver and run sparkiac lock --hosts --upgrade {host.name}, or change the requirement"
             yield Hit(("hosts", host.name), message, hint, host=host.name)
+
+
+def _unmet(host: HostPlan, pinned: str) -> Iterator[str]:
+    """Yield the requirements of the host and of its images that a driver does not meet."""
+    if host.values.driver and not _in_series(pinned, host.values.driver):
+        yield host.values.driver
+    for image in host.preflight.image_drivers:
+        if not _runs(image, pinned):
+            yield f"{image.min_driver} or newer for {image.unit}"
+
+
+def _runs(image: ImageDriver, pinned: str) -> bool:
+    older = image.forward_compat is not None and _in_series(pinned, image.forward_compat)
+    return older or _numbers(pinned) >= _numbers(image.min_driver)
+
+
+def _in_series(driver: str, series: str) -> bool:
+    return f"{driver}.".startswith(f"{series}.")
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]

@@ -8,8 +8,9 @@ from typing import Final
 from sparkiac import catalog
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.evidence import Fact
-from sparkiac.host import software
-from sparkiac.host.conditions import applying, holds
+from sparkiac.host import conditions
+from sparkiac.host.conditions import holds
+from sparkiac.host.software import HostValues
 from sparkiac.plan import HostPlan
 from sparkiac.report import REMOVE, Edit, Path, Severity
 from sparkiac.rules.rule import Hit
@@ -26,24 +27,30 @@ def find(subjects: Iterable[Subject], facts: tuple[Fact, ...]) -> Iterator[Hit]:
         yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
 
 
-def find_hosts(hosts: Iterable[HostPlan], code: str) -> Iterator[Hit]:
-    """Find the hosts to whose pinned software the facts of a code apply."""
+def find_hosts(hosts: Iterable[HostPlan], facts: tuple[Fact, ...]) -> Iterator[Hit]:
+    """Find the hosts to whose pinned software facts apply."""
     for host in hosts:
         known = host.preflight.host_facts
-        if known is None or host.pins is None:
+        if known is None or host.pins is None or host.gpu is None:
             continue
-        values = software.HostValues(host.pins.model_dump(), rdma=known.rdma)
-        for fact, text in applying((each for each in known.facts if each.code == code), values):
-            severity = Severity[fact.severity.upper()]
-            yield Hit(("hosts", host.name), f"{host.name}: {text}", fact.hint, host=host.name, severity=severity)
+        values = HostValues(host.pins.model_dump(), rdma=known.rdma)
+        for fact in facts:
+            if _runs_on(fact, host) and holds(fact.when, values):
+                message = f"{host.name}: {conditions.text(fact.message, values)}"
+                yield Hit(("hosts", host.name), message, fact.hint, host=host.name, severity=fact.severity)
+
+
+def _runs_on(fact: Fact, host: HostPlan) -> bool:
+    """Return whether a fact is about hosts with this GPU."""
+    hardware = fact.hardware or catalog.gpu().compute_capability
+    return hardware == _ANY or (host.gpu is not None and host.gpu.compute_capability == hardware)
 
 
 def applies(fact: Fact, subject: Subject) -> bool:
     """Return whether a deployment is in the scope of a fact and meets its condition."""
-    gpu, hardware = subject.host.gpu, fact.hardware or catalog.gpu().compute_capability
     return (
         subject.container.server.engine == fact.engine
-        and (hardware == _ANY or (gpu is not None and gpu.compute_capability == hardware))
+        and _runs_on(fact, subject.host)
         and (fact.releases is None or fact.releases.include(subject.release))
         and holds(fact.when, subject)
     )

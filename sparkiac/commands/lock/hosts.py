@@ -27,7 +27,7 @@ _REVIEW: Final = timedelta(days=30)
 """Time after which somebody decides again about what a pin withholds."""
 
 
-class _Pinned(NamedTuple):
+class _HostPins(NamedTuple):
     """What is pinned, what changes, and what there is to say about each host."""
 
     state: str
@@ -53,9 +53,9 @@ def pin(inventory: Path, names: tuple[str, ...], output_format: str, *, upgrade:
     chosen = {known("host", name, fleet) for name in names} or {*fleet}
     found, failures = _read(fleet.values())
     today = datetime.now(UTC).date()
-    sets = _sets(found, failures, today)
+    now = sets(found, failures, today)
     former = (state.lock and state.lock.hosts) or LockedHosts()
-    new = pins.merged(former, sets, fleet, upgraded=chosen if upgrade else ())
+    new = pins.merged(former, now, fleet, upgraded=chosen if upgrade else ())
     document = state.documents[1] if state.documents else None
     data = {**merge.former(document), "hosts": pins.plain(new)}
     raw = pipeline.lock_text(files[1], {key: data[key] for key in merge.ORDER if data.get(key) or key == "images"})
@@ -64,8 +64,8 @@ def pin(inventory: Path, names: tuple[str, ...], output_format: str, *, upgrade:
     if changed and not dry_run and not editing.replaced(target, files[1] and files[1].raw, raw, during="run"):
         return Exit.BUSY
     text = "up to date" if not changed else "would be written" if dry_run else "written"
-    remarks = tuple(_remarks(fleet, new, found, sets, today))
-    _show(_Pinned(text, target, tuple(pins.changes(former, new)), remarks, failures), output_format)
+    remarks = tuple(_remarks(fleet, new, found, now, today))
+    _show(_HostPins(text, target, tuple(pins.changes(former, new)), remarks, failures), output_format)
     return Exit.IO if failures else Exit.STALE if changed and dry_run else Exit.OK
 
 
@@ -81,39 +81,52 @@ def _read(hosts: Iterable[HostPlan]) -> tuple[dict[str, Software], dict[str, Hos
     return found, failures
 
 
-def _sets(found: dict[str, Software], failures: dict[str, HostFailure], today: date) -> dict[str, HostSet]:
+def sets(found: dict[str, Software], failures: dict[str, HostFailure], today: date) -> dict[str, HostSet]:
     """Return the sets of the hosts; one whose packages have impossible names or versions is a failure."""
     from sparkiac.fleet.query import HostFailure
     from sparkiac.lock import hosts as pins
 
-    sets = {}
+    made = {}
     for name, software in found.items():
         try:
-            sets[name] = pins.pinned(software.model_dump(), today.isoformat(), (today + _REVIEW).isoformat())
+            made[name] = pins.pinned(software.model_dump(), today.isoformat(), (today + _REVIEW).isoformat())
         except ValidationError as error:
             place = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
             failures[name] = HostFailure(f"it reports an impossible value: {place}", "check dpkg and /proc there")
-    return sets
+    return made
+
+
+def pin_first(path: Path, found: dict[str, Software]) -> None:
+    """Add the software of these hosts to a new lock, unless one has impossible values."""
+    from sparkiac import pipeline, write
+    from sparkiac.lock import hosts as pins
+
+    failures: dict[str, HostFailure] = {}
+    now = sets(found, failures, datetime.now(UTC).date())
+    lock = pipeline.InputFile(str(path), path.read_bytes())
+    data = {"version": 1, "images": {}, "hosts": pins.plain(pins.merged(LockedHosts(), now, now, upgraded=()))}
+    if not failures:
+        write.replace(path, pipeline.lock_text(lock, data))
 
 
 def _remarks(
-    fleet: dict[str, HostPlan], new: LockedHosts, found: dict[str, Software], sets: dict[str, HostSet], today: date
+    fleet: dict[str, HostPlan], new: LockedHosts, found: dict[str, Software], now: dict[str, HostSet], today: date
 ) -> Iterator[tuple[str, Problem]]:
     """Yield what differs on hosts from their pins, which kernel starts next, and what the pins withhold."""
     from sparkiac.fleet import status
 
-    for name in (name for name in fleet if name in sets):
+    for name in (name for name in fleet if name in now):
         pins = new.of(name)
         if found[name].next_kernel:
             yield name, status.Problem("warning", None, f"the next boot starts {status.next_boot(found[name])}")
         if pins is not None:
-            for what, pinned, runs in pins.differing(sets[name]):
+            for what, pinned, runs in pins.differing(now[name]):
                 hint = f"--upgrade {name} pins what runs"
                 yield name, status.Problem("drift", None, f"{what} is {runs}, pinned {pinned}", hint)
             yield from ((name, each) for each in status.price(pins, found[name].updates, today))
 
 
-def _show(result: _Pinned, output_format: str) -> None:
+def _show(result: _HostPins, output_format: str) -> None:
     data = {
         "lock": str(result.lock),
         "state": result.state,
@@ -124,7 +137,7 @@ def _show(result: _Pinned, output_format: str) -> None:
     answer(output_format, data, lambda _: _page(result))
 
 
-def _page(result: _Pinned) -> Blocks:
+def _page(result: _HostPins) -> Blocks:
     from sparkiac.words import lock as words
 
     yield from words.hosts(result.changes)
