@@ -39,7 +39,7 @@ def merged(
 
 
 def pinned(values: Mapping[str, Any], since: str, review_by: str) -> HostSet:
-    """Return the set of a host that runs this software now. Raises ValidationError for values that no host has."""
+    """Return the set of a host that runs this software now. Raises ValueError for values that no host has."""
     known = {key: values[key] for key in HostSet.model_fields if key in values}
     return HostSet.model_validate({**known, "since": since, "review_by": review_by})
 
