@@ -18,10 +18,11 @@ MOST_BYTES = 1 << 20
 MOST = 200
 """Changes that are kept: the last ones."""
 ACTIONS = ("Install", "Reinstall", "Upgrade", "Downgrade", "Remove", "Purge")
-ENTRY = re.compile(r"([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)? \(([^()]*)\)")
+ENTRY = re.compile(r"(?<![a-z0-9+.-])([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)? \(([^()]*)\)")
 POLICY = re.compile(r"([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?:")
 VERSION = re.compile(r" (\*\*\*|   ) (\S+) -?\d+")
 INSTALLED = "***"
+ASK = ("timeout", "10", "apt-cache", "policy")
 SECURITY = "-security/"
 """Part of the suite in the line of a source."""
 
@@ -89,7 +90,7 @@ def updates(machine: Any, names: Collection[str]) -> list[dict[str, Any]]:  # no
     """
     found: dict[str, dict[str, Any]] = {}
     name, above = "", False
-    for text in output(machine, "apt-cache", "policy", *names).splitlines() if names else ():
+    for text in output(machine, *ASK, *names).splitlines() if names else ():
         if match := POLICY.fullmatch(text):
             name, above = match[1], True
         elif match := VERSION.fullmatch(text):

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.fleet import facts
-from sparkiac.fleet.query import Answer
-from sparkiac.fleet.status import status
 from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.render import jsontext
 from tests.host.expected import complete
-from tests.plan.fleets import PAIR, checked
+from tests.host.known import about_software, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-
-    from sparkiac.plan import HostPlan
 
     Make = Callable[..., Any]
 
@@ -92,13 +88,6 @@ def boots_securely(host: Any, on: bool) -> None:  # noqa: ANN401, FBT001
     path.write_bytes(b"\6\0\0\0" + bytes([on]))
 
 
-def planned(locked: str | None = None) -> tuple[HostPlan, list[str]]:
-    """Plan a group over two Sparks; return its first host, and the codes of errors, warnings and infos of the check."""
-    outcome = checked(PAIR, locked=locked, hidden=frozenset())
-    assert outcome.plan is not None
-    return outcome.plan.hosts[0], [each.code for each in outcome.report.findings]
-
-
 def known() -> Any:  # noqa: ANN401  JSON
     """Return what is expected of a host of this group."""
     host, _ = planned()
@@ -145,16 +134,9 @@ def test_the_lock_of_another_host_has_none(values: dict[str, Any]) -> None:
 
 def said(**software: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     """Return kind and text of what the status says of a host of the group, on the tenth of October."""
-    host, _ = planned(pins({"packages": {"docker-ce": "5:29.2.1-1"}}))
     found = facts.Software.model_validate({"kernel": OLD, "cmdline": "ro", **software})
-    state = facts.HostFacts(clock=facts.Clock(begin_s=0, end_s=0), machine=facts.MachineState(software=found))
-    tenth_s = 1_791_590_400
-    answer = Answer(host.name, state, None, tenth_s, tenth_s)
-    return [(each.kind, each.text) for each in status(host, None, answer).problems if not _of_bare_host(each.text)]
-
-
-def _of_bare_host(text: str) -> bool:
-    return text.startswith(("no NVIDIA driver", "its clock", "no generation"))
+    pinned = pins({"packages": {"docker-ce": "5:29.2.1-1"}})
+    return [(each.kind, each.text) for each in about_software(found, pinned)]
 
 
 DUE: Final = ("warning", "the review of its pins was due on 2026-10-01")
