@@ -19,6 +19,8 @@ CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
 _OTHER_FILES: Final = "it runs from other files than those installed"
+_COMPARED: Final = {*HostSet.model_fields} - {"packages", "since", "review_by"}
+"""What the status compares with the pins; the host itself compares packages, because it knows what moved them."""
 _ADVICE: Final = "info"
 _ERROR: Final = "error"
 _NEXT_BOOT: Final = "before a reboot, see docs/hosts.md: boot the running kernel, or pin after a test"
@@ -145,6 +147,9 @@ def _software(host: HostPlan, found: Software | None, today: date) -> Iterator[P
         yield from _known(host, found.model_copy(update={"kernel": found.next_kernel}), "after the next boot: ")
         yield Problem("warning", None, f"the next boot starts {next_boot(found)}", _NEXT_BOOT)
     if host.pins is not None:
+        now = host.pins.model_copy(update=found.model_dump(include=_COMPARED))
+        for what, pinned, runs in host.pins.differing(now):
+            yield Problem(DRIFT, None, f"{what} is {runs}, pinned {pinned}", _MOVED)
         yield from price(host.pins, found.updates, today)
 
 

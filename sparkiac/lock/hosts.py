@@ -28,13 +28,11 @@ def merged(
 ) -> LockedHosts:
     """Return the pins of `hosts`: those that the former lock has, unless they are upgraded, and otherwise as found."""
     named = sorted(hosts)
-    kept = {host: pins for host in named if host not in upgraded and (pins := former.of(host))}
-    late = {host: former.of(host) for host in named if host in upgraded and host not in found}
-    chosen = {**kept, **{host: pins for host, pins in late.items() if pins}}
-    dated = {_content(pins): pins for pins in reversed(chosen.values())}
-    for host in named:
-        if host not in chosen and host in found:
-            chosen[host] = dated.setdefault(_content(found[host]), found[host])
+    stays = (host for host in named if host not in upgraded or host not in found)
+    kept = {host: pins for host in stays if (pins := former.of(host)) is not None}
+    alike = {_content(pins): pins for pins in reversed(kept.values())}
+    new = (host for host in named if host not in kept and host in found)
+    chosen = kept | {host: alike.setdefault(_content(found[host]), found[host]) for host in new}
     return _shared({host: chosen[host] for host in named if host in chosen})
 
 

@@ -135,7 +135,8 @@ def test_the_lock_of_another_host_has_none(values: dict[str, Any]) -> None:
 def said(**software: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     """Return kind and text of what the status says of a host of the group, on the tenth of October."""
     found = facts.Software.model_validate({"kernel": OLD, "cmdline": "ro", **software})
-    pinned = pins({"packages": {"docker-ce": "5:29.2.1-1"}})
+    plain = {"kernel": software.get("kernel", OLD), "cmdline": "ro"}
+    pinned = pins({**plain, "packages": {"docker-ce": "5:29.2.1-1"}})
     return [(each.kind, each.text) for each in about_software(found, pinned)]
 
 
@@ -154,6 +155,13 @@ def test_the_status_says_what_runs_and_what_the_next_boot_would_start() -> None:
     assert (kind, text.startswith(f"after the next boot: kernel {NEW} without kho=off")) == ("warning", True)
     by = "installed on 2026-09-12 06:11:02 by /usr/bin/unattended-upgrade"
     assert told == ("warning", f"the next boot starts kernel {NEW} instead of {OLD}, {by}")
+
+
+def test_the_status_compares_kernel_and_firmware_with_the_pins() -> None:
+    pinned = pins({"kernel": OLD, "cmdline": "ro", "firmware": {"bios": "5.36", "connectx": "28.45.4028"}})
+    found = facts.Software(kernel=OLD, cmdline="ro", firmware={"bios": "5.37", "connectx": "28.45.4028"})
+    told = [(each.kind, each.text) for each in about_software(found, pinned)]
+    assert told == [("drift", "firmware.bios is 5.37, pinned 5.36"), DUE]
 
 
 def test_the_status_says_what_the_pins_withhold() -> None:
