@@ -23,8 +23,8 @@ _COMPARED: Final = {*HostSet.model_fields} - {"packages", "since", "review_by"}
 """What the status compares with the pins; the host itself compares packages, because it knows what moved them."""
 _ADVICE: Final = "info"
 _ERROR: Final = "error"
-_NEXT_BOOT: Final = "before a reboot, see docs/hosts.md: boot the running kernel, or pin after a test"
-_PRICE: Final = "apt-get changelog NAME tells what is in them"
+_NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
+_PRICE: Final = "apt changelog NAME shows what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _MOVED: Final = "install the pinned version again, or pin what runs: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _SHORT: Final = 8

@@ -275,7 +275,7 @@ def test_on_a_terminal_the_software_of_hosts_that_were_read_is_pinned_on_request
     given = ("--name", "lab", "--from-host", "milo@192.168.1.11", "--recipe", RECIPE, "--user", "milo")
     done = answered(folder, answer, arguments=(*given, "--model-store", "/srv/models"))
     assert done.returncode in {0, 1}, done.stderr
-    assert "Docker of these hosts as they are (docs/hosts.md)? [y/N]" in done.stderr
+    assert "Docker of these hosts as they are (sparkiac docs hosts)? [y/N]" in done.stderr
     lock = folder / "lab/inventories/lab.lock.yaml"
     sets = yaml.safe_load(lock.read_text()).get("hosts", {"sets": {}})["sets"]
     assert [each["kernel"] for each in sets.values()] == ([os.uname().release] if answer == "y" else [])

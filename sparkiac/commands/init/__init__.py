@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.report import Report
 
-_PIN: Final = "Pin kernel, driver, container toolkit and Docker of these hosts as they are (docs/hosts.md)?"
+_PIN: Final = "Pin kernel, driver, container toolkit and Docker of these hosts as they are (sparkiac docs hosts)?"
 _STORE: Final = "/srv/models"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model, --fill and --model-store"
 _NEXT: Final = """\
