@@ -55,7 +55,7 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
-    if host.pins is not None:
+    if host.pins is not None and host.pins.packages:
         found += pinned_files(host.pins.packages)
     files = {unit.unit: _files(unit, host, versions) for unit in host.units}
     own = (each.items() for each in files.values())

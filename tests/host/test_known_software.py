@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.fleet import facts
 from sparkiac.host.preflight.expectations import Expectations
-from sparkiac.render import jsontext
+from sparkiac.render import hosts, jsontext
 from tests.host.expected import complete
 from tests.host.known import about_software, planned
 
@@ -138,6 +138,13 @@ def said(**software: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     plain = {"kernel": software.get("kernel", OLD), "cmdline": "ro"}
     pinned = pins({**plain, "packages": {"docker-ce": "5:29.2.1-1"}})
     return [(each.kind, each.text) for each in about_software(found, pinned)]
+
+
+@pytest.mark.parametrize(("packages", "count"), [({"docker-ce": "5:29.2.1-1"}, 2), ({}, 0)])
+def test_a_host_without_packages_gets_no_files_for_apt(packages: dict[str, str], count: int) -> None:
+    host, _ = planned(pins({"kernel": OLD, "packages": packages}))
+    paths = [each.path for each in hosts.render(host, {"big": "1"})]
+    assert sum("/etc/apt/" in path for path in paths) == count
 
 
 DUE: Final = ("warning", "the review of its pins was due on 2026-10-01")
