@@ -25,6 +25,10 @@ FOLDERS: Final = (_FACTS, _FINDINGS)
 _FENCE: Final = "---\n"
 _OF_IMAGES: Final = frozenset({"image", "repository", "lacks"})
 """Names in a condition that are about the image."""
+_OF_HOSTS: Final = ("host.kernel", "host.driver", "host.package.")
+"""How names in a condition begin that are about a version of a host's software."""
+_HOST: Final = "host"
+"""Position of a fact about the software of a host."""
 _NESTED: Final = frozenset({"any", "none"})
 """Names in a condition that have lists of conditions."""
 
@@ -146,9 +150,9 @@ class Fact(NamedTuple):
 
     @property
     def _bounded(self) -> bool:
-        """Return whether it names an image, or releases with an end."""
+        """Return whether it names an image, a version of a host's software, or releases with an end."""
         ended = self.releases is not None and self.releases.before is not None
-        return ended or bool(_OF_IMAGES & set(_names(self.when)))
+        return ended or any(_is_version(name, wanted) for name, wanted in _entries(self.when))
 
 
 class FactSheet(NamedTuple):
@@ -169,6 +173,11 @@ class FactSheet(NamedTuple):
     def slug(self) -> str:
         """Slug of the rule."""
         return self.name.partition("_")[2]
+
+    @property
+    def of_hosts(self) -> bool:
+        """Return whether its facts are about the software of hosts, and not about deployments."""
+        return all(fact.at == _HOST for fact in self.facts)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -221,12 +230,17 @@ def split(text: str) -> tuple[str, str]:
     return matter, page.strip()
 
 
-def _names(when: Mapping[str, Any]) -> Iterator[str]:
-    """Return the names in a condition, and in those inside it."""
+def _entries(when: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return the entries of a condition, and of those inside it."""
     for name, wanted in when.items():
-        yield name
+        yield name, wanted
         if name in _NESTED:
-            yield from (inner for each in wanted for inner in _names(each))
+            yield from (inner for each in wanted for inner in _entries(each))
+
+
+def _is_version(name: str, wanted: Any) -> bool:  # noqa: ANN401  plain data
+    """Return whether an entry names an image, or versions of a host's software."""
+    return name in _OF_IMAGES or (name.startswith(_OF_HOSTS) and isinstance(wanted, str | list))
 
 
 def _index(folder: str) -> dict[str, dict[str, Any]]:

@@ -34,6 +34,52 @@ class GpuState(ReportedFacts):
     power_w: float | None = None
 
 
+class AvailableUpdate(ReportedFacts):
+    """The newest available version of an installed package."""
+
+    package: Text
+    version: Text
+    security: bool
+    """Whether a source of security updates has a newer version than the installed one."""
+
+
+class MovedPackage(ReportedFacts):
+    """A change of a package in APT's log."""
+
+    package: Text
+    before: Text | None
+    after: Text | None
+    at: Text
+    command: Text
+
+
+class Software(ReportedFacts):
+    """The software of a host that belongs together; None for a value that it does not have."""
+
+    kernel: Text | None = None
+    next_kernel: Text | None = None
+    """Kernel of the next boot, if a newer one than the running one is installed."""
+    cmdline: Text | None = None
+    kexec_crash_size: int | None = None
+    driver: Text | None = None
+    modules: Text | None = None
+    """`open` or `proprietary`."""
+    secure_boot: bool | None = None
+    docker_firewall: Text | None = None
+    toolkit_mode: Text | None = None
+    packages: Mapping[Text, Text] = Field(default_factory=dict)
+    others: Mapping[Text, Text] = Field(default_factory=dict)
+    """Packages that are not pinned and that facts are about."""
+    firmware: Mapping[Text, Text] = Field(default_factory=dict)
+    updates: tuple[AvailableUpdate, ...] = ()
+    moved: tuple[MovedPackage, ...] = ()
+    """The last changes, the oldest first."""
+
+    def change(self, package: str) -> MovedPackage | None:
+        """Return the last change of a package."""
+        return next((each for each in reversed(self.moved) if each.package == package), None)
+
+
 class MachineState(ReportedFacts):
     """Facts about a machine; None if it does not have them."""
 
@@ -50,6 +96,7 @@ class MachineState(ReportedFacts):
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None
+    software: Software | None = None
 
 
 class Pending(ReportedFacts):
@@ -75,6 +122,16 @@ class ChangedFile(ReportedFacts):
     kind: Text
 
 
+class DriftedPackage(ReportedFacts):
+    """A package with another version than pinned."""
+
+    package: Text
+    found: Text
+    wanted: Text
+    because: Text
+    """Time and command of the last change."""
+
+
 class Drift(ReportedFacts):
     """What differs from the current generation."""
 
@@ -82,6 +139,7 @@ class Drift(ReportedFacts):
     sysctls: tuple[Text, ...] = ()
     units: tuple[Text, ...] = ()
     """Units that run from other files than those of the generation, or do not start at boot."""
+    packages: tuple[DriftedPackage, ...] = ()
 
 
 class Restart(ReportedFacts):

@@ -5,18 +5,20 @@ Parts of the preflight are sent there. Nothing is installed on the machine or ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Interface
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from pydantic import AfterValidator
 
+from sparkiac.fleet.facts import Software
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
 from sparkiac.model.inventory import FabricLink
 from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text, shown
 
 Links = tuple[FabricLink, ...]
+Reply = TypeVar("Reply", bound=ReportedFacts)
 
 _TIMEOUT_S: Final = 120
 """Each of up to four ports listens 3 s for its neighbours, and nvidia-smi is slow without its persistence daemon."""
@@ -27,7 +29,9 @@ PORTS: Final = (
     *("sent/__init__.py", "sent/ports.py"),
 )
 """What `sent.ports` imports."""
-FACTS: Final = (*PORTS, "contract.py", "durable.py", "local.py", "sent/facts.py")
+FACTS: Final = (
+    *PORTS, "apt.py", "contract.py", "local.py", "sent/facts.py", "software.py",
+)  # fmt: skip
 """What `sent.facts` imports."""
 
 
@@ -90,15 +94,20 @@ def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) ->
 
 
 def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
-    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     named = sorted({link.interface for link in links})
     sent = programs.bundled("sent.ports", PORTS, *named, *(("neighbours",) if neighbours else ()))
+    return _reply(host, sent, HostPorts, "its ports")
+
+
+def _reply(host: SshEndpoint, sent: programs.Bundle, shape: type[Reply], what: str) -> Reply:
+    """Return what a program prints that is sent to a host. Raises HostFailure."""
+    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
     if done.returncode:
         output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
-        raise HostFailure(f"its ports cannot be read: {output}", "check that python3 is installed there")
+        raise HostFailure(f"{what} cannot be read: {output}", "check that python3 is installed there")
     try:
-        return HostPorts.of_output(done.stdout)
+        return shape.of_output(done.stdout)
     except ValueError as error:
         raise HostFailure(str(error), "check what a login on the host prints") from None
 
@@ -119,7 +128,22 @@ class Machine(ReportedFacts):
     gpus: tuple[tuple[Text, Text, Text], ...] | None
     """Name, compute capability and driver version of each GPU."""
     disks: tuple[FreeDisk, ...] | None
+    software: Software | None = None
     unknown: dict[Text, Text]
+
+
+def software(hosts: Iterable[SshEndpoint]) -> Iterator[tuple[SshEndpoint, Software | HostFailure]]:
+    """Read the software of hosts that belongs together, at the same time."""
+    sent = programs.bundled("sent.facts", FACTS)
+
+    def read(host: SshEndpoint) -> Software | HostFailure:
+        try:
+            found = _reply(host, sent, Machine, "its software")
+        except HostFailure as failure:
+            return failure
+        return found.software or HostFailure(f"its software cannot be read: {found.unknown.get('software')}")
+
+    return parallel.each(hosts, read, threads=THREADS)
 
 
 def inspect(target: str, *, store: str) -> Machine:

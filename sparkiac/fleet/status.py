@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.fleet.facts import Drift, HostFacts, Load, Unit, load
+from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, Load, Software, Unit, load
 from sparkiac.fleet.query import Answer
+from sparkiac.host.conditions import applying
+from sparkiac.host.software import HostValues
+from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
 
 UNHEALTHY: Final = "unhealthy"
@@ -15,6 +19,14 @@ CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
 _OTHER_FILES: Final = "it runs from other files than those installed"
+_COMPARED: Final = {*HostSet.model_fields} - {"packages", "since", "review_by"}
+"""What the status compares with the pins; the host itself compares packages, because it knows what moved them."""
+_ADVICE: Final = "info"
+_ERROR: Final = "error"
+_NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
+_PRICE: Final = "apt changelog NAME shows what is in them"
+_REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
+_MOVED: Final = "install the pinned version again, or pin what runs: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _SHORT: Final = 8
 _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
@@ -89,6 +101,7 @@ def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:
     units = _units(host, facts)
     problems = (
         *_machine(host, facts, clock_s),
+        *_software(host, facts.machine.software, datetime.fromtimestamp(answer.end_s, UTC).date()),
         *_generation(facts, generated),
         *(problem for unit in units for problem in _unit(unit)),
     )
@@ -126,6 +139,56 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
         yield Problem(UNHEALTHY, None, text, "check `timedatectl` on both machines")
 
 
+def _software(host: HostPlan, found: Software | None, today: date) -> Iterator[Problem]:
+    if found is None:
+        return
+    yield from _known(host, found, "")
+    if found.next_kernel:
+        yield from _known(host, found.model_copy(update={"kernel": found.next_kernel}), "after the next boot: ")
+        yield Problem("warning", None, f"the next boot starts {next_boot(found)}", _NEXT_BOOT)
+    if host.pins is not None:
+        now = host.pins.model_copy(update=found.model_dump(include=_COMPARED))
+        for what, pinned, runs in host.pins.differing(now):
+            yield Problem(DRIFT, None, f"{what} is {runs}, pinned {pinned}", _MOVED)
+        yield from price(host.pins, found.updates, today)
+
+
+def _known(host: HostPlan, found: Software, when: str) -> Iterator[Problem]:
+    """Yield the facts about this software that are more than advice."""
+    known = host.preflight.host_facts
+    if known is None:
+        return
+    for fact, text in applying(known.facts, HostValues(found.model_dump(), rdma=known.rdma)):
+        if fact.severity != _ADVICE:
+            kind: Literal["unhealthy", "warning"] = UNHEALTHY if fact.severity == _ERROR and not when else "warning"
+            yield Problem(kind, None, f"{when}{text}", f"{fact.code}: {fact.hint}")
+
+
+def next_boot(found: Software) -> str:
+    """Return the kernel of the next boot, the running one, and what installed it."""
+    change = found.change(f"linux-image-{found.next_kernel}")
+    by = f", installed on {change.at} by {change.command}" if change else ""
+    return f"kernel {found.next_kernel} instead of {found.kernel}{by}"
+
+
+def price(pins: HostSet, updates: Iterable[AvailableUpdate], today: date) -> Iterator[Problem]:
+    """Yield what the pins of a host withhold, and that their review is overdue."""
+    held = [each for each in updates if each.package in pins.packages]
+    days = (today - date.fromisoformat(pins.since)).days
+    if held:
+        named = _listed([f"{each.package} {each.version}{' (security)' * each.security}" for each in _urgent(held)])
+        urgent = sum(each.security for each in held)
+        many = f"{len(held)} update{'' if len(held) == 1 else 's'}, {urgent} of them for security"
+        text = f"pinned for {days} days, its pins withhold {many}: {named}"
+        yield Problem("warning", None, text, _PRICE)
+    if today > date.fromisoformat(pins.review_by):
+        yield Problem("warning", None, f"the review of its pins was due on {pins.review_by}", _REVIEW)
+
+
+def _urgent(held: Iterable[AvailableUpdate]) -> list[AvailableUpdate]:
+    return sorted(held, key=lambda each: (not each.security, each.package))
+
+
 def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
     found = facts.generation
     if found is None:
@@ -148,6 +211,9 @@ def _drift(drift: Drift, resting: set[str]) -> Iterator[Problem]:
         if names:
             text = f"{len(names)} {what}{'' if len(names) == 1 else 's'} changed by hand: {_listed(names)}"
             yield Problem(DRIFT, None, text, hint)
+    for each in drift.packages:
+        text = f"package {each.package} is {each.found}, pinned {each.wanted}: {each.because}"
+        yield Problem(DRIFT, None, text, _MOVED)
     for unit in drift.units:
         text = "it runs, but is not in the current turn" if unit in resting else _OTHER_FILES
         yield Problem(DRIFT, unit.removeprefix(_UNIT), text, "run sparkiac apply")

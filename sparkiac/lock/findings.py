@@ -51,7 +51,7 @@ def stale(
     requests: Iterable[PinRequest], unused: Iterable[UnusedPin], *, inventory: str, lock: Document | None
 ) -> Iterator[Finding]:
     """Return a finding for each missing, incomplete or unused pin."""
-    hint, read_it = _LOCK_IT.format(inventory), _LOCK_IT.format(f"{inventory} --hosts")
+    hint, read_it = _LOCK_IT.format(inventory), _LOCK_IT.format(f"{inventory} --own-models")
     for request in requests:
         message = f"{request.pin.kind} {request.pin.name}: {_REASONS[request.reason].format(request.pin.revision)}"
         yield _finding(_STALE, request.pin, message, read_it if request.pin.own else hint)

@@ -92,6 +92,7 @@ def merged(
         new[section][pin.name] = old if response is None else entry(_finished(response, pin, old))
     for section in ("builds", "sources"):  # other commands write these
         new[section] = dict(sorted(kept.get(section, {}).items()))
+    new["hosts"] = kept.get("hosts", {})  # as `lock --hosts` wrote it
     return {key: new[key] for key in ORDER if new.get(key) or key in _ALWAYS}
 
 

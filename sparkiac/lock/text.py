@@ -14,9 +14,10 @@ HEADER: Final = """\
 # Pins move only with `sparkiac lock --upgrade`. Review the diff like code.
 """
 _STEP: Final = "  "
-_SECTION: Final = 3
+_LEVELS: Final = 3
 """How many levels of a section are written one key per line: entries, their keys, and the keys below these."""
-_ENTRY: Final = 2
+_DEEPER: Final = {"hosts": 4}
+"""Section → its number of levels, if it is another one."""
 
 
 class _Block(NamedTuple):
@@ -37,7 +38,7 @@ def patched(text: str, document: Document, data: Mapping[str, Any]) -> str:
     blocks = _blocks(lines, document, ()) or []
     known = {block.key: block for block in blocks}
     written = {
-        key: _section(lines, known[key], document, value) if key in known else _entry(key, value, "", levels=_SECTION)
+        key: _section(lines, known[key], document, value) if key in known else _new(key, value)
         for key, value in data.items()
     }
     return "".join(_spliced(lines, blocks, (0, len(lines)), written))
@@ -45,20 +46,20 @@ def patched(text: str, document: Document, data: Mapping[str, Any]) -> str:
 
 def whole(data: Mapping[str, Any]) -> str:
     """Return a new lock as text."""
-    return HEADER + "".join(line for key, value in data.items() for line in _entry(key, value, "", levels=_SECTION))
+    return HEADER + "".join(line for key, value in data.items() for line in _new(key, value))
 
 
 def _section(lines: list[str], block: _Block, document: Document, new: Any) -> list[str]:  # noqa: ANN401
     """Return the lines of a section, with new lines for changed entries."""
     old = cast("dict[str, Any]", document.data)[block.key]
-    own = lines[block.start : block.end]
+    own, levels = lines[block.start : block.end], _DEEPER.get(block.key, _LEVELS)
     blocks = _blocks(lines, document, (block.key,)) if isinstance(old, dict) and old and new else None
     if old == new or blocks is None:
-        return own if old == new else _entry(block.key, new, "", levels=_SECTION)
+        return own if old == new else _new(block.key, new)
     first = lines[blocks[0].start]
     indent = first[: len(first) - len(first.lstrip(" "))]
     same = {each.key: lines[each.start : each.end] for each in blocks if old[each.key] == new.get(each.key)}
-    written = {key: same.get(key) or _entry(key, value, indent, levels=_ENTRY) for key, value in new.items()}
+    written = {key: same.get(key) or _entry(key, value, indent, levels=levels - 1) for key, value in new.items()}
     return [own[0], *_spliced(lines, blocks, (block.start + 1, block.end), written)]
 
 
@@ -102,6 +103,10 @@ def _end(lines: list[str], start: int, end: int) -> int:
     while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
     return end
+
+
+def _new(section: str, value: Any) -> list[str]:  # noqa: ANN401  plain data of a lock
+    return _entry(section, value, "", levels=_DEEPER.get(section, _LEVELS))
 
 
 def _entry(key: str, value: Any, indent: str, *, levels: int) -> list[str]:  # noqa: ANN401  plain data of a lock

@@ -113,4 +113,9 @@ MAIL: Final = _form(
 SMTP: Final = _form(
     r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$", "a mail server and its port, such as smtp.example.org:587"
 )
+PACKAGE: Final = _form(r"^[a-z0-9][a-z0-9+.-]{1,127}$", "the name of a Debian package, such as linux-image-nvidia")
+PACKAGE_VERSION: Final = _form(
+    r"^[0-9][A-Za-z0-9.+:~-]{0,127}$", "a quoted version of a Debian package, such as '580.173.02-0ubuntu0.24.04.1'"
+)
+DAY: Final = _form(r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "a day, such as 2026-11-28")
 CODE: Final = _form(r"^[A-Z]{2,3}[0-9]{3}$", "a code of two or three capitals and three digits, such as ENT001")

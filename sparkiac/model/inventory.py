@@ -293,7 +293,7 @@ class Inventory(Model):
     revisions: dict[ModelHandle, GitRef] = {}
     """Branch, tag or commit for `sparkiac lock` to pin, by repository on the model hub; default `main`."""
     own_models: dict[ModelHandle, OwnModel] = {}
-    """Models whose files lie on a host, by the name that deployments use; `sparkiac lock --hosts` pins their files."""
+    """Models whose files lie on a host, by the name that deployments use; `sparkiac lock --own-models` pins them."""
     sources: dict[Name, RecipeSource] = {}
     """Repositories of recipes by name, beside the catalog and the recipes of this repository."""
     allow: tuple[Waiver, ...] = ()

@@ -13,17 +13,22 @@ from sparkiac.model import forms
 from sparkiac.model.base import (
     Bytes,
     Commit,
+    Day,
     Digest,
     FileSource,
     GitAddress,
     GitRef,
+    HostName,
     ImageReference,
     InsidePath,
     Line,
     Model,
     ModelHandle,
     Name,
+    PackageName,
+    PackageVersion,
     Sha256,
+    Version,
 )
 from sparkiac.model.references import hub_file
 from sparkiac.report import Path
@@ -170,6 +175,69 @@ class LockedSource(RecipeSource):
         return self
 
 
+class HostSet(Model):
+    """The software of hosts that belongs together, as it ran when it was pinned, and their firmware."""
+
+    kernel: Line | None = None
+    """Release of the running kernel."""
+    cmdline: Line | None = None
+    """Kernel parameters, without those that name disks of the host."""
+    kexec_crash_size: Bytes | None = None
+    """Bytes that the kernel reserves for a crash kernel."""
+    driver: Version | None = None
+    """Version of the loaded NVIDIA kernel module."""
+    modules: Literal["open", "proprietary"] | None = None
+    """Flavour of that module."""
+    secure_boot: bool | None = None
+    """Whether Secure Boot is on."""
+    docker_firewall: Line | None = None
+    """Firewall backend of Docker."""
+    toolkit_mode: Line | None = None
+    """Mode of the NVIDIA container runtime."""
+    packages: dict[PackageName, PackageVersion] = {}
+    """Versions of the packages of kernel, driver, container toolkit and Docker, which the host keeps."""
+    firmware: dict[Name, Line] = {}
+    """Versions of `bios`, `ec` and `connectx`, which are compared and never changed."""
+    since: Day
+    """Day on which it was pinned."""
+    review_by: Day
+    """Day by which somebody decides about the updates that it withholds."""
+
+    def values(self) -> dict[str, str]:
+        """Return what is pinned, by dotted names."""
+        plain = self.model_dump(exclude={"since", "review_by"}, exclude_none=True)
+        nested = ("packages", "firmware")
+        flat = {key: str(value) for key, value in plain.items() if key not in nested}
+        return flat | {f"{key}.{name}": value for key in nested for name, value in plain[key].items()}
+
+    def differing(self, other: "HostSet") -> Iterator[tuple[str, str, str]]:
+        """Yield name and both values of what differs; `-` stands for a value that one of them lacks."""
+        one, two = self.values(), other.values()
+        for name in dict.fromkeys((*one, *two)):
+            if one.get(name) != two.get(name):
+                yield name, one.get(name, "-"), two.get(name, "-")
+
+
+class LockedHosts(Model):
+    """The pinned software of hosts; hosts that are alike share a set."""
+
+    sets: dict[Name, HostSet] = {}
+    """Sets by name: a, b, …"""
+    members: dict[HostName, Name] = {}
+    """Host → the set that it has."""
+
+    def of(self, host: str) -> HostSet | None:
+        """Return the set of a host; None if it is not pinned."""
+        return self.sets.get(self.members.get(host, ""))
+
+    @model_validator(mode="after")
+    def _has_every_set(self) -> Self:
+        missing = sorted(set(self.members.values()) - self.sets.keys())
+        if missing:
+            raise ValueError(f"members name {missing[0]}, which sets lacks")
+        return self
+
+
 class Contradiction(NamedTuple):
     """A pin in a lock, and the other value that the same lock names for it."""
 
@@ -198,6 +266,8 @@ class Lock(Model):
     """Built images, by name of the build."""
     sources: dict[Name, LockedSource] = {}
     """Repositories of recipes, by name in the inventory."""
+    hosts: LockedHosts | None = None
+    """Pinned software of hosts."""
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Yield the pins that differ from what their key, their revision or the entry of their repository names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.model.lock import LockedHosts
 from sparkiac.plan import fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
 from sparkiac.plan.links import ethernets, every_address
@@ -45,6 +46,7 @@ class _FleetValues(NamedTuple):
     hub: HubEndpoint
     example: bool
     """Whether the lock is an example."""
+    pins: LockedHosts
 
 
 def build(resolved: Resolved) -> Plan:
@@ -73,6 +75,7 @@ def build(resolved: Resolved) -> Plan:
         timer=fleet_timer.fleet_timer(written, placed, promises),
         hub=HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None),
         example=bool(resolved.lock and resolved.lock.example),
+        pins=(resolved.lock and resolved.lock.hosts) or LockedHosts(),
     )
     return Plan(
         written.name,
@@ -153,6 +156,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
+        pins=whole.pins.of(name),
     )
 
 

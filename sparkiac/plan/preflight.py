@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
+from sparkiac.catalog.evidence import sheets
+from sparkiac.host.conditions import HostFact
 from sparkiac.host.preflight.expectations import (
     Disk,
     DockerAccess,
@@ -15,6 +18,7 @@ from sparkiac.host.preflight.expectations import (
     ExpectedSecret,
     FreePort,
     ImageDriver,
+    KnownSoftware,
     NodeWeights,
     RegistryLogin,
     StoreExpectation,
@@ -73,6 +77,7 @@ def expectations(
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
         load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
         unpinnable=_unpinnable(containers),
+        host_facts=_host_facts(values, containers),
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=group_links(host),
         ports=_ports(host),
@@ -172,6 +177,20 @@ def _unpinnable(containers: tuple[Container, ...]) -> UnpinnableMemory | None:
     units = tuple(container.name for container in containers if links.RDMA in container.confinement.devices)
     failing = f"{', '.join(units)} cannot register memory for RDMA. " if units else ""
     return UnpinnableMemory(units, f"{failing}{known.cause} {known.remedy[0]}", known.code)
+
+
+def _host_facts(host: ResolvedHost, containers: tuple[Container, ...]) -> KnownSoftware | None:
+    """Return what is known about the software of hosts with this GPU; None without a container that uses it."""
+    if host.gpu is None or not any(container.confinement.gpu for container in containers):
+        return None
+    of_spark = catalog.gpu().compute_capability
+    found = (
+        HostFact(sheet.code, json.dumps(fact.when), fact.message, fact.hint, fact.severity.name.lower())
+        for sheet in sheets()
+        for fact in sheet.facts
+        if sheet.of_hosts and host.gpu.compute_capability == (fact.hardware or of_spark)
+    )
+    return KnownSoftware(any(links.RDMA in container.confinement.devices for container in containers), tuple(found))
 
 
 def group_links(host: PlacedHost) -> tuple[ExpectedLink, ...]:

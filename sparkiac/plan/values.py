@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sparkiac.host.preflight.expectations import Expectations
     from sparkiac.model.catalog import Gpu
     from sparkiac.model.inventory import FabricLink
+    from sparkiac.model.lock import HostSet
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
@@ -78,6 +79,8 @@ class HostPlan(NamedTuple):
     """Images, models and files whose pins are examples or missing; the host cannot be applied until they are pinned."""
     turns: tuple[PlannedTurn, ...] = ()
     """Its turns in the order of the inventory; empty if none of its units takes turns."""
+    pins: HostSet | None = None
+    """Its pinned software; None if the lock does not pin it."""
     turn: str | None = None
     """Name of the turn if this is a view of the host in one turn."""
 

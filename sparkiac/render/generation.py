@@ -26,6 +26,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
         turns=tuple(turn.name for turn in host.turns),
         units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers.units(host)),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
+        packages=host.pins.packages if host.pins else {},
         group=host.group,
         nft_optional=host.values.nft == "optional",
         needs=_needs(host),

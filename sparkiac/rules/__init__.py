@@ -78,6 +78,8 @@ def of_module(module: ModuleType) -> Check:
 
 def of_facts(sheet: FactSheet) -> Check:
     """Return the rule of a file of facts."""
+    if sheet.of_hosts:
+        return Check(_rule(sheet), sheet.page, lambda examined: evaluator.find_hosts(examined.plan.hosts, sheet.facts))
     return Check(_rule(sheet), sheet.page, lambda examined: evaluator.find(examined.subjects, sheet.facts))
 
 

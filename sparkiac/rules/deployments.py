@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sparkiac import engines
+from sparkiac.host.conditions import quantity
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Container, FabricLink, HostPlan, Plan
 from sparkiac.plan.parts import Proof
 from sparkiac.report import Path
 from sparkiac.report.placeholders import is_placeholder
-
-_COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
-_UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
 
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
@@ -100,12 +97,6 @@ def count(container: Container, option: str) -> int | None:
     """Return the integer value of an option; None if it is not set."""
     found = quantity(container.server.options.get(option))
     return None if found is None else int(found)
-
-
-def quantity(value: object) -> float | None:
-    """Parse a number with an optional suffix, as vLLM does: 64k is 64000, 64K is 65536. None for other text."""
-    found = _COUNT.fullmatch(str(value))
-    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 class Share(NamedTuple):

@@ -1,29 +1,21 @@
-"""Applies facts to the deployments of a plan.
-
-The condition of a fact is a mapping from names of a deployment's values to required values. It is true if all its
-entries are. `any: [condition, …]` is true if one of them is, `none: […]` if none is. A required value is a number, a
-switch, a pattern (`*` and `?`, letter case ignored), null for "not set", a list of these, or a mapping of operators. An
-operand such as `set.max_num_seqs` stands for that value of the same deployment.
-"""
+"""Applies facts to the deployments of a plan, and to the pinned software of its hosts."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sparkiac import catalog
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.evidence import Fact
+from sparkiac.host import conditions
+from sparkiac.host.conditions import holds
+from sparkiac.host.software import HostValues
+from sparkiac.plan import HostPlan
 from sparkiac.report import REMOVE, Edit, Path, Severity
-from sparkiac.rules.deployments import quantity
 from sparkiac.rules.rule import Hit
 from sparkiac.rules.subject import Subject
 
-_REMEMBERED: Final = 1 << 14
-"""Comparisons of a value with a pattern that are kept: the hosts of a fleet repeat them."""
 _ANY: Final = "any"
 _DEEP: Final = frozenset({"set", "env", "container"})
 """Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
@@ -35,12 +27,30 @@ def find(subjects: Iterable[Subject], facts: tuple[Fact, ...]) -> Iterator[Hit]:
         yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
 
 
+def find_hosts(hosts: Iterable[HostPlan], facts: tuple[Fact, ...]) -> Iterator[Hit]:
+    """Find the hosts to whose pinned software facts apply."""
+    for host in hosts:
+        known = host.preflight.host_facts
+        if known is None or host.pins is None or host.gpu is None:
+            continue
+        values = HostValues(host.pins.model_dump(), rdma=known.rdma)
+        for fact in facts:
+            if _runs_on(fact, host) and holds(fact.when, values):
+                message = f"{host.name}: {conditions.text(fact.message, values)}"
+                yield Hit(("hosts", host.name), message, fact.hint, host=host.name, severity=fact.severity)
+
+
+def _runs_on(fact: Fact, host: HostPlan) -> bool:
+    """Return whether a fact is about hosts with this GPU."""
+    hardware = fact.hardware or catalog.gpu().compute_capability
+    return hardware == _ANY or (host.gpu is not None and host.gpu.compute_capability == hardware)
+
+
 def applies(fact: Fact, subject: Subject) -> bool:
     """Return whether a deployment is in the scope of a fact and meets its condition."""
-    gpu, hardware = subject.host.gpu, fact.hardware or catalog.gpu().compute_capability
     return (
         fact.engine in (_ANY, subject.container.server.engine)
-        and (hardware == _ANY or (gpu is not None and gpu.compute_capability == hardware))
+        and _runs_on(fact, subject.host)
         and (fact.releases is None or fact.releases.include(subject.release))
         and holds(fact.when, subject)
     )
@@ -82,74 +92,3 @@ def _split(at: str) -> tuple[Path, Path]:
     space, *rest = at.split(".")
     depth = 1 if space in _DEEP else 0
     return (space, *rest[:depth]), tuple(rest[depth:])
-
-
-class Values(Protocol):
-    """The values that conditions read."""
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  plain data
-        """Return a value by its dotted name; None where it is not set or unknown."""
-
-
-def holds(when: Mapping[str, Any], values: Values) -> bool:
-    """Return whether a condition is true."""
-    return all(_entry(name, wanted, values) for name, wanted in when.items())
-
-
-def _entry(name: str, wanted: Any, values: Values) -> bool:  # noqa: ANN401  plain data
-    if name == "any":
-        return any(holds(each, values) for each in wanted)
-    if name == "none":
-        return not any(holds(each, values) for each in wanted)
-    return _matches(values[name], wanted, values)
-
-
-def _matches(value: Any, wanted: Any, values: Values) -> bool:  # noqa: ANN401  plain data
-    match wanted:
-        case dict():
-            return all(_OPERATORS[name](value, operand, values) for name, operand in wanted.items())
-        case list():
-            return any(_matches(value, each, values) for each in wanted)
-        case str():
-            texts = value if isinstance(value, tuple) else (value,)
-            return any(isinstance(each, str) and _like(each.casefold(), wanted.casefold()) for each in texts)
-        case _:
-            return type(value) is type(wanted) and bool(value == wanted)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _like(text: str, pattern: str) -> bool:
-    """Return whether a text matches a pattern. A search for its parts comes first, because it is faster."""
-    return all(part in text for part in pattern.replace("?", "*").split("*")) and fnmatchcase(text, pattern)
-
-
-def _not(value: Any, operand: Any, values: Values) -> bool:  # noqa: ANN401  plain data
-    return not _matches(value, operand, values)
-
-
-def _search(value: Any, operand: str, _values: Values) -> bool:  # noqa: ANN401  plain data
-    return value is not None and re.search(operand, str(value), re.IGNORECASE) is not None
-
-
-def _without(value: Any, operand: str, values: Values) -> bool:  # noqa: ANN401  plain data
-    return isinstance(value, list | tuple) and values[operand] is not None and values[operand] not in value
-
-
-def _compare(test: Callable[[float, float], bool]) -> Callable[[Any, Any, Values], bool]:
-    """Return an operator on numbers, which is false where one of them is not set."""
-
-    def compare(value: Any, operand: Any, values: Values) -> bool:  # noqa: ANN401  plain data
-        first, second = quantity(value), quantity(values[operand] if isinstance(operand, str) else operand)
-        return first is not None and second is not None and test(first, second)
-
-    return compare
-
-
-_OPERATORS: Final[dict[str, Callable[[Any, Any, Values], bool]]] = {
-    "not": _not,
-    "search": _search,
-    "without": _without,
-    "over": _compare(lambda value, operand: value > operand),
-    "under": _compare(lambda value, operand: value < operand),
-    "indivisible_by": _compare(lambda value, operand: operand > 0 and value % operand != 0),
-}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property, partial
 from operator import attrgetter
-from string import Formatter
 from typing import Any, Final
 
+from sparkiac.host import conditions
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import Container, HostPlan, ModelFacts, facts, memory_use
 
 _UNSET: Final = "auto"
 """The value that leaves the choice to vLLM."""
-_SETTING: Final = "setting"
 NETWORK: Final = {
     "kind": attrgetter("architecture.kind"),
     "native_context": attrgetter("architecture.native_context"),
@@ -150,11 +149,8 @@ class Subject:
         return tuple(word for command in self.container.command.pre_start for word in command)
 
     def text(self, template: str) -> str:
-        """Fill in the placeholders of a message, such as `{name}`.
-
-        `{set.moe_backend:setting}` becomes `moe_backend: marlin`, or `no moe_backend` if the option is not set.
-        """
-        return _MessageFormatter(self).format(template)
+        """Fill in the placeholders of a message."""
+        return conditions.text(template, self)
 
 
 NAMES: Final = frozenset(name for name, value in vars(Subject).items() if isinstance(value, property))
@@ -172,23 +168,3 @@ def _inside(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  plain 
         except ValueError:
             return None
     return _inside(found, rest) if isinstance(found, Mapping) else None
-
-
-class _MessageFormatter(Formatter):
-    """Fills dotted names into a template."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-
-    def get_field(self, field_name: str, _args: Sequence[Any], _kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        """Return the value of a dotted name, with the name."""
-        return (field_name, self._subject[field_name]), field_name
-
-    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401  plain data
-        """Return a value as text; with the format `setting`, the name and the value."""
-        name, found = value
-        key = name.rpartition(".")[2]
-        shown = str(found).lower() if isinstance(found, bool) else str(found)
-        if format_spec != _SETTING:
-            return shown
-        return f"no {key}" if found is None else f"{key}: {shown}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from sparkiac.lock.comparison import LockChange, PinChange, PinComparison
+from sparkiac.lock.hosts import HostChange
 from sparkiac.lock.required import RequiredPin
 from sparkiac.plan import Plan
 from sparkiac.report.characters import escaped_line as shown
@@ -47,6 +48,18 @@ def size(size_bytes: int) -> str:
     while amount >= _STEP and unit < len(_UNITS) - 1:
         amount, unit = amount / _STEP, unit + 1
     return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} B"
+
+
+def hosts(changes: Iterable[HostChange]) -> Iterator[str]:
+    """Return a line for each host whose pins change, followed by the changed values; alike hosts share the lines."""
+    groups: dict[tuple[str, tuple[tuple[str, str, str], ...]], list[str]] = {}
+    for host, state, values in changes:
+        groups.setdefault((state, values), []).append(host)
+    for (state, values), names in groups.items():
+        yield shown(f"{_SIGNS[state]} {'host' if len(names) == 1 else 'hosts'} {', '.join(names)}")
+        width = max((len(name) for name, _, _ in values), default=0)
+        for name, before, after in values:
+            yield shown(f"    {name:{width}}  {after if state == 'new' else f'{before}{_ARROW}{after}'}")
 
 
 def _lines(pin: PinChange) -> Iterator[str]:

@@ -37,6 +37,22 @@ FACTS: Final = {
     "disks": [{"path": "/srv/models", "free_bytes": 10**12}],
     "unknown": {"x": "y"},
 }
+SOFTWARE: Final = {
+    "kernel": "6.17.0-1031-nvidia",
+    "next_kernel": "7.0.0-1019-nvidia",
+    "cmdline": "ro",
+    "kexec_crash_size": 0,
+    "driver": "580.142",
+    "modules": "open",
+    "secure_boot": False,
+    "docker_firewall": "iptables",
+    "toolkit_mode": "auto",
+    "packages": {"docker-ce": "5:29.2.1-1"},
+    "others": {"nvsm": "25.06"},
+    "firmware": {"bios": "5.36"},
+    "updates": [{"package": "docker-ce", "version": "5:29.3.0-1", "security": True}],
+    "moved": [{"package": "docker-ce", "before": None, "after": "1", "at": "2026-09-12", "command": "apt upgrade"}],
+}
 MACS: Final = ("aa:bb:cc:00:00:01", "aa:bb:cc:00:00:02")
 STEP: Final = {"name": "health", "state": "ok", "evidence": "/health returns 200", "seconds": 0.01}
 COUNTERS: Final = "vllm:num_requests_running 0.0\nvllm:generation_tokens_total 5.0\n"
@@ -108,6 +124,16 @@ def facts_of_init(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def ports_of_init(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     initialised(cli, monkeypatch, {(ONE, "ports"): text})
+
+
+def software_of_lock(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Pin the host of `lab`; what is written is a lock that can be read."""
+    answers(monkeypatch, lambda *_: text)
+    for words in ((), ("--upgrade", "--format", "json")):
+        outcome = cli("lock", "lab.yaml", "--hosts", *words)
+        assert outcome.code in {0, 6}, outcome.text
+        assert len(outcome.out) < 100_000
+    assert cli("lock", "lab.yaml", "--hosts", "--dry-run").code in {0, 6}
 
 
 def test_init_proposes_addresses_while_there_are_networks(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +236,7 @@ def calls_of_bench(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None
 READERS: Final[dict[Reader, object]] = {
     facts_of_init: FACTS,
     ports_of_init: PORTS[ONE],
+    software_of_lock: FACTS | {"software": SOFTWARE},
     steps_of_verify: {"steps": [STEP]},
     usage_of_bench: USAGE,
     token_of_bench: TOKEN,

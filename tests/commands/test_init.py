@@ -266,6 +266,23 @@ def test_a_host_that_was_asked_is_shown_with_what_it_said(
     assert f"# Measured over ssh: NVIDIA GB10, {os.uname().machine}, " in text
 
 
+@pytest.mark.parametrize("answer", ["y", "", "n"])
+def test_on_a_terminal_the_software_of_hosts_that_were_read_is_pinned_on_request(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin/ssh").write_text(SSH.format(tools=folder / "tools"))
+    (folder / "bin/ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+    given = ("--name", "lab", "--from-host", "milo@192.168.1.11", "--recipe", RECIPE, "--user", "milo")
+    done = answered(folder, answer, arguments=(*given, "--model-store", "/srv/models"))
+    assert done.returncode in {0, 1}, done.stderr
+    assert "Docker of these hosts as they are (sparkiac docs hosts)? [y/N]" in done.stderr
+    lock = folder / "lab/inventories/lab.lock.yaml"
+    sets = yaml.safe_load(lock.read_text()).get("hosts", {"sets": {}})["sets"]
+    assert [each["kernel"] for each in sets.values()] == ([os.uname().release] if answer == "y" else [])
+
+
 def _memory_bytes() -> int:
     return int(Path("/proc/meminfo").read_text(encoding="ascii").split()[1]) * 1024
 

@@ -73,7 +73,7 @@ def locked(lab: Lab, image: dict[str, Any], *options: str) -> dict[str, Any]:
     whole = image | {"manifest": image["digest"], "config": f"sha256:{'1' * 64}", "size_bytes": 1}
     former = yaml.safe_load(path.read_text()).get("models", {}) if path.exists() else {}
     path.write_text(json.dumps({"version": 1, "images": {IMAGE: whole}, "models": former}))
-    done = lab.sparkiac("lock", "inventories/lab.yaml", "--hosts", *options)
+    done = lab.sparkiac("lock", "inventories/lab.yaml", "--own-models", *options)
     assert done.returncode == 0, done.stdout + done.stderr
     models = yaml.safe_load(path.read_text())["models"]
     path.write_text(json.dumps({"version": 1, "images": {IMAGE: image}, "models": models}))

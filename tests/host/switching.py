@@ -282,6 +282,7 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         "memory_bytes": None,
         "turns": list(turns),
         "sysctls": list(sysctls),
+        "packages": {},
         "group": group,
         "nft_optional": False,
         "needs": needed,

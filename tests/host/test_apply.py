@@ -410,6 +410,7 @@ HOLD = """\
 case $1 in
   showhold) cat "$STUB/held" 2>/dev/null || : ;;
   hold) shift; printf '%s\\n' "$@" >>"$STUB/held" ;;
+  unhold) : >"$STUB/held" ;;
 esac
 """
 
@@ -427,6 +428,10 @@ def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> N
     assert "nvidia-driver-580-open 580.95.05-0ubuntu1 installed" in done.said
     assert (bench.lab / "held").read_text() == "nvidia-driver-580-open\n"
     assert bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml").changed == {"spark-01": 0}
+    for changed in (1, 0):
+        done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", driver_pinned="yes")
+        assert (done.code, done.changed) == (0, {"spark-01": changed}), done.said
+        assert not (bench.lab / "held").read_text()
     done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", upgrade_to="590.44")
     assert done.code == 2
     assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence

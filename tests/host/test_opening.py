@@ -29,7 +29,7 @@ class Planned(Host):
         """Plan it."""
         super().__init__(root)
         units = [unit("a", listen=listen), unit("b")]
-        keys = {"host": "spark-01", "memory_bytes": None, "turns": [], "sysctls": [], "group": None}
+        keys = {"host": "spark-01", "memory_bytes": None, "turns": [], "sysctls": [], "packages": {}, "group": None}
         needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
         self.planned = {**keys, "nft_optional": False, "needs": needs, "units": units, **plan}
         self.write(f"/{PROGRAM.store.PLAN}", PROGRAM.json.dumps(self.planned))

@@ -149,7 +149,15 @@ def test_a_machine_without_sparkiac(host: Host) -> None:
         "firmware": "5.36_0ACUM018",
         "memory": {"total_bytes": 128_000_000, "available_bytes": 61_440_000, "page_cache_bytes": 30_720_000},
         "uptime_s": 100_000,
+        "software": found.machine.software.model_dump() if found.machine.software else None,
     }
+    assert found.machine.software == facts.Software(
+        kernel="7.0.0-1019-nvidia",
+        cmdline="ro",
+        driver="580.142",
+        modules="open",
+        firmware={"bios": "5.36_0ACUM018"},
+    )
     assert (found.units, found.drift, found.unread) == ((), None, {})
     assert found.generation == facts.Generations()
     assert 0 <= found.clock.end_s - found.clock.begin_s < 60

@@ -89,7 +89,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("run/sparkiac/started/sparkiac-a.json", json.dumps(record))
     running = {"ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "InvocationID": "1"}
     (tmp_path / "units.json").write_text(json.dumps({"sparkiac-a": running}))
-    assert host.module.drift(host.machine, "one") == {"files": [], "sysctls": [], "units": [], "lines": []}
+    nothing = {"files": [], "sysctls": [], "units": [], "packages": [], "lines": []}
+    assert host.module.drift(host.machine, "one") == nothing
     return host
 
 

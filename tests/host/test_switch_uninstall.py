@@ -27,6 +27,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 DROP_IN = "etc/systemd/system/sparkiac-a.service.d/50-own.conf"
 SYSCTL, PLAN = "etc/sysctl.d/90-sparkiac.conf", "etc/sparkiac/generation.json"
 PROGRAM = "usr/local/lib/sparkiac/switch"
+PINS = ("etc/apt/apt.conf.d/90-sparkiac", "etc/apt/preferences.d/00-sparkiac.pref")
 STALE = "etc/systemd/system/sparkiac-old.service"
 """Only the previous generation has it, and it is still installed."""
 FOREIGN = {
@@ -112,7 +113,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     for path, text in FOREIGN.items():
         host.write(path, text)
     host.generation("one", 1, UNIT_A, STALE, SYSCTL, PROGRAM, units=[unit("sparkiac-old"), unit("sparkiac-a")])
-    now = (UNIT_A, DROP_IN, UNIT_B, RECOVER, SYSCTL, PROGRAM)
+    now = (UNIT_A, DROP_IN, UNIT_B, RECOVER, SYSCTL, PROGRAM, *PINS)
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "vm.x", "value": "2"}]
     host.generation("two", 2, *now, units=[unit("sparkiac-b"), unit("sparkiac-a")], sysctls=sysctls)
     states = switch_state
@@ -145,6 +146,7 @@ REMOVED = [
     "nftables table bridge sparkiac",
     "nftables table inet sparkiac",
     "nftables table inet sparkiac_drain",
+    *(f"/{path}" for path in PINS),
     f"/{DROP_IN}",
     f"/{UNIT_A}",
     f"/{UNIT_B}",

@@ -247,7 +247,7 @@ def test_a_file_that_changed_since_the_lock_is_named_and_nothing_is_staged(fleet
     done = fleet.apply("http://127.0.0.1:9")
     assert done.code == 2
     assert f"{place}, a file of acme/tiny@{tiny().head()}, has changed since it was locked" in done.sentence
-    assert "sparkiac lock INVENTORY --hosts --upgrade MODEL" in done.sentence
+    assert "sparkiac lock INVENTORY --own-models --upgrade MODEL" in done.sentence
     assert not (fleet.stores["trainer"].path / "acme/tiny").exists()
 
 

@@ -1,4 +1,4 @@
-"""`sparkiac lock --hosts`: models that lie on a host, read with an ssh that stays on this machine."""
+"""`sparkiac lock --own-models`: models that lie on a host, read with an ssh that stays on this machine."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Own:
 
 
 def test_a_folder_is_pinned_by_its_files_as_the_hub_would_list_them(own: Own, cli: Cli) -> None:
-    done = cli("lock", "lab.yaml", "--hosts")
+    done = cli("lock", "lab.yaml", "--own-models")
     assert (done.code, done.err) == (0, ""), done
     found = own.locked
     staged = FILES.keys() - {"README.md", ".gitattributes", "figure.png"}
@@ -102,9 +102,9 @@ def test_no_host_is_contacted_without_the_option(own: Own, cli: Cli) -> None:
     done = cli("lock", "lab.yaml")
     assert done.code == 1
     assert "LCK016" in done.text
-    assert "run `sparkiac lock INVENTORY --hosts`" in done.text
+    assert "run `sparkiac lock INVENTORY --own-models`" in done.text
     assert not own.ssh.with_name("ssh.log").exists()
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     own.ssh.with_name("ssh.log").unlink()
     before = own.lock.read_bytes()
     assert cli("lock", "lab.yaml").code == 0
@@ -113,35 +113,35 @@ def test_no_host_is_contacted_without_the_option(own: Own, cli: Cli) -> None:
 
 
 def test_a_changed_folder_is_pinned_again_only_on_request(own: Own, cli: Cli) -> None:
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     before = own.locked["commit"]
     (own.model / "chat_template.jinja").write_text("{{ other }}")
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     assert own.locked["commit"] == before
-    compared = cli("lock", "lab.yaml", "--check", "--online", "--hosts")
+    compared = cli("lock", "lab.yaml", "--check", "--online", "--own-models")
     assert "LCK034" in compared.text
     assert "--upgrade me/support-bot" in compared.text
-    done = cli("lock", "lab.yaml", "--hosts", "--upgrade", "me/support-bot")
+    done = cli("lock", "lab.yaml", "--own-models", "--upgrade", "me/support-bot")
     assert (done.code, "1 changed" in done.out) == (0, True), done
     assert own.locked["commit"] != before
 
 
 def test_an_upgrade_of_everything_leaves_hosts_alone(own: Own, cli: Cli) -> None:
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     own.ssh.with_name("ssh.log").unlink()
     cli("lock", "lab.yaml", "--upgrade", "--dry-run")
     assert not own.ssh.with_name("ssh.log").exists()
 
 
 def test_another_place_is_read_again(own: Own, cli: Cli) -> None:
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     moved = own.model.with_name("moved")
     shutil.copytree(own.model, moved)
     own.write(path=moved)
     stale = cli("lock", "lab.yaml", "--check")
-    assert (stale.code, "run `sparkiac lock lab.yaml --hosts`" in stale.text) == (3, True), stale.text
+    assert (stale.code, "run `sparkiac lock lab.yaml --own-models`" in stale.text) == (3, True), stale.text
     before = own.locked["commit"]
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     assert (own.locked["commit"], own.locked["revision"]) == (before, f"spark-01:{moved}")
 
 
@@ -150,7 +150,7 @@ def test_a_gguf_file_is_pinned_alone_with_its_other_parts(own: Own, cli: Cli) ->
         (own.model / name).write_text(name)
     path = own.model / "bot-00001-of-00002.gguf"
     own.write("set: {ctx_size: 4096}", path=path, recipe="llama-cpp")
-    done = cli("lock", "lab.yaml", "--hosts")
+    done = cli("lock", "lab.yaml", "--own-models")
     assert done.code == 0, done
     assert list(own.locked["files"]) == ["bot-00001-of-00002.gguf", "bot-00002-of-00002.gguf"]
 
@@ -161,7 +161,7 @@ def test_a_folder_in_a_cache_of_the_hub_is_links(own: Own, cli: Cli) -> None:
     for place in list(own.model.iterdir()):
         place.rename(blobs / place.name)
         place.symlink_to(blobs / place.name)
-    assert cli("lock", "lab.yaml", "--hosts").code == 0
+    assert cli("lock", "lab.yaml", "--own-models").code == 0
     assert own.locked["files"]["config.json"]["sha256"] == sha256(FILES["config.json"])
 
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_served_is_told_at_the_model(
     own: Own, cli: Cli, change: Callable[[Path], object], words: str
 ) -> None:
     change(own.model)
-    done = cli("lock", "lab.yaml", "--hosts")
+    done = cli("lock", "lab.yaml", "--own-models")
     assert (done.code, words in done.text) == (1, True), done.text
     assert "lab.yaml:9:12: error LCK016" in done.text
     assert own.lock.read_text() == LOCK
@@ -196,7 +196,7 @@ def test_what_cannot_be_served_is_told_at_the_model(
 
 def test_a_host_that_does_not_answer_is_no_fault_of_the_inventory(own: Own, cli: Cli) -> None:
     own.write(host="spark-02")
-    done = cli("lock", "lab.yaml", "--hosts")
+    done = cli("lock", "lab.yaml", "--own-models")
     assert (done.code, "LCK017" in done.text) == (6, True), done.text
     assert "which cannot be reached: no route to host" in done.text
 

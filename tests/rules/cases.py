@@ -7,6 +7,7 @@ from typing import Final
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, service, webui
 from tests.rules.cases_flags import FLAGS
 from tests.rules.cases_fleet import FLEET
+from tests.rules.cases_hosts import HOSTS
 from tests.rules.cases_kernels import KERNELS
 from tests.rules.cases_proofs import PROOFS
 from tests.rules.cases_releases import RELEASES
@@ -538,4 +539,5 @@ CASES: Final[dict[str, list[Case]]] = {
     **PROOFS,
     **RELEASES,
     **FLEET,
+    **{code: (*FLEET.get(code, ()), *cases) for code, cases in HOSTS.items()},
 }

@@ -20,10 +20,11 @@ from sparkiac.catalog.evidence import (
     sheet,
     sheets,
 )
+from sparkiac.host.conditions import holds
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import Examined, evaluator
-from sparkiac.rules.evaluator import applies, holds
+from sparkiac.rules.evaluator import applies
 from sparkiac.rules.subject import NAMES, NETWORK, Subject
 from tests.conftest import generator
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
@@ -37,7 +38,7 @@ FACTS = [
     for number, fact in enumerate(sheet.facts, start=1)
 ]
 every_fact = pytest.mark.parametrize("fact", FACTS)
-SPACES = {"set", "env", "speculative", "recipe", "network", "config", "workload", "stall"}
+SPACES = {"host", "set", "env", "speculative", "recipe", "network", "config", "workload", "stall"}
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
 COMPARED = Evidence("ab", "https://example.org/1", "2026-09", hardware="GB10", note="kho=off alone", by="anna")
@@ -89,7 +90,8 @@ def test_a_comparison_says_who_changed_what_on_which_machine(fact: Fact) -> None
 def test_what_was_measured_holds_where_it_was_measured(fact: Fact) -> None:
     if fact.severity >= Severity.WARNING and not any(each.kind in PROOF for each in fact.evidence):
         bounded = fact.releases is not None and fact.releases.before is not None
-        assert bounded or {"image", "repository", "lacks"} & set(names(fact.when)), "no range of releases and no image"
+        versions = {"image", "repository", "lacks", "host.kernel", "host.driver"}
+        assert bounded or versions & set(names(fact.when)), "no range of releases, no image and no version"
 
 
 @every_fact
@@ -108,6 +110,8 @@ def test_only_what_is_proven_is_fixed(fact: Fact) -> None:
         ({"evidence": (MEASURED,), "releases": Releases("0.25.0", None)}, Severity.INFO),
         ({"evidence": (MEASURED,), "releases": BOUNDED}, Severity.WARNING),
         ({"evidence": (MEASURED,), "when": {"any": [{"set.x": 1}, {"image": "x/*"}]}}, Severity.WARNING),
+        ({"evidence": (MEASURED,), "when": {"host.kernel": "7.0.0-1019-nvidia"}}, Severity.WARNING),
+        ({"evidence": (MEASURED,), "when": {"host.driver": {"not": None}}}, Severity.INFO),
         ({"evidence": (MEASURED._replace(kind="forum"),)}, Severity.INFO),
         ({"against": (MEASURED,)}, Severity.INFO),
         ({"evidence": (COMPARED, AGAIN)}, Severity.ERROR),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(rules.__path__[0])
 CONTRACTS = {
-    *("ENG004", "ENG005", "ENT100", "FIL001", "IMG003", "IMG100", "MDL001", "MN002", "MN004", "OPN001"),
+    *("DRV101", "ENG004", "ENG005", "ENT100", "FIL001", "IMG003", "IMG100", "MDL001", "MN002", "MN004", "OPN001"),
 }
 """The rules about what sparkiac itself promises: pins, secrets, and nothing that it would have to guess."""
 

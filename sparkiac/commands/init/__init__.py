@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.report import Report
 
+_PIN: Final = "Pin kernel, driver, container toolkit and Docker of these hosts as they are (sparkiac docs hosts)?"
 _STORE: Final = "/srv/models"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model, --fill and --model-store"
 _NEXT: Final = """\
@@ -216,12 +217,23 @@ def _write(
     outcome = pipeline.check(draft, None, allow_unlocked=True)
     if outcome.plan is not None:
         repository.write(target, fleet.name, text)
+        _offer_pins(fleet, target)
     _report(outcome, entries)
     if outcome.plan is None:
         click.echo("nothing was written", err=True)
         return Exit.BAD_INPUT
     click.echo(_next_steps(fleet.name, target, outcome.plan, outcome.report), nl=False)
     return Exit.FINDINGS if imports.lost(entries) else exit_code(outcome)
+
+
+def _offer_pins(fleet: FleetDraft, target: Path) -> None:
+    """On a terminal, ask whether to pin the software of the hosts that were read."""
+    from sparkiac.commands.inputs import lock_path
+    from sparkiac.commands.lock import hosts
+
+    found = {host.name: host.machine.software for host in fleet.hosts if host.machine and host.machine.software}
+    if found and sys.stdin.isatty() and click.confirm(_PIN, default=False, err=True):
+        hosts.pin_first(lock_path(target / f"inventories/{fleet.name}.yaml"), found)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:

@@ -55,11 +55,14 @@ class _Run(NamedTuple):
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would change; exit 3 if anything would.")
 @click.option("--verify", is_flag=True, help="Verify the signatures of all images and record the results.")
 @click.option("--key", type=_FILE, help="Public key that cosign uses with --verify.")
-@click.option(
-    "--hosts", "read_hosts", is_flag=True, help="Read over ssh what only hosts know: the files of your own models."
-)
+@click.option("--own-models", is_flag=True, help="Read the models of `own_models` on their hosts, over SSH.")
 @click.option(
     "--record", type=_FILE, help="Pin only the image of a local build, from the record that builds/NAME/build wrote."
+)
+@click.option(
+    "--hosts",
+    is_flag=True,
+    help="Pin the software that hosts run, read over SSH: kernel, driver, toolkit, Docker. NAME is a host.",
 )
 def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
     """Resolve image tags, model revisions and files of INVENTORY to exact versions and write them to its lock.
@@ -71,13 +74,19 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     --check --online requests every pin and compares digests, commits, sizes and hashes; it names the pins that could
     not be compared.
 
-    --hosts reads the models of `own_models` where they lie. Without it, no host is contacted, and their pins stay.
+    --own-models reads the models of `own_models` where they lie; without it, their pins stay. --hosts pins the
+    software of the hosts that the lock lacks, and with --upgrade again that of all hosts or of each NAME. It says what
+    the pins withhold, and when their review is due. No other form of this command contacts a host.
 
     Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
     changes, 5 the lock changed during the run, 6 no response from upstream, or the lock cannot be written. The lock is
     replaced as a whole or not at all.
     """
     _refuse_mixtures(names, options)
+    if options["hosts"]:
+        from sparkiac.commands.lock import hosts
+
+        return hosts.pin(inventory, names, output_format, upgrade=options["upgrade"], dry_run=options["dry_run"])
     if options["record"] is not None:
         return _record(inventory, options["record"])
     from sparkiac import pipeline
@@ -108,14 +117,17 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
         message = f"{first} and {second} exclude each other"
+    alone = [name for name in given if name not in {"upgrade", "dry_run"}]
+    if options["hosts"] and (wrong := [*alone, *(["own-models"] if options["own_models"] else [])]):
+        message = f"--hosts and --{wrong[0].removeprefix('only_')} exclude each other"
     if message:
         reject(message)
 
 
 def _named(names: tuple[str, ...], state: LockState, options: dict[str, Any]) -> frozenset[Key]:
-    """Return the pins that the names select; without a name all of them, those on hosts only with --hosts."""
+    """Return the pins that the names select; without a name all of them, those on hosts only with --own-models."""
     if not names:
-        return frozenset(pin.key for pin in state.pins if not pin.own or options["read_hosts"])
+        return frozenset(pin.key for pin in state.pins if not pin.own or options["own_models"])
     by_name: dict[str, set[Key]] = {}
     for pin in state.pins:
         for name in (pin.name, *pin.users):
@@ -148,7 +160,7 @@ def _hosts(state: LockState, options: dict[str, Any]) -> dict[str, SshEndpoint]:
     """Return the hosts that may be read."""
     from sparkiac.fleet.query import endpoint
 
-    return {host.name: endpoint(host) for host in state.plan.hosts} if state.plan and options["read_hosts"] else {}
+    return {host.name: endpoint(host) for host in state.plan.hosts} if state.plan and options["own_models"] else {}
 
 
 def _refuse(run: _Run, failed: Iterable[Finding]) -> int:

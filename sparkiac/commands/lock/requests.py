@@ -29,7 +29,7 @@ from sparkiac.words import lock as words
 Count: TypeAlias = Callable[[object], object]
 Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
 Hosts: TypeAlias = Mapping[str, SshEndpoint]
-"""The hosts that are read, by name; empty without --hosts."""
+"""The hosts that are read, by name; empty without --own-models."""
 
 _NO_HOSTS: Final[Hosts] = {}
 _DELAY_S: Final = 1.0
@@ -193,8 +193,8 @@ def _own_models(requests: list[PinRequest], work: _Work) -> Results:
         pin, own = request.pin, request.pin.own
         assert own is not None  # noqa: S101  they were selected so
         if own.host not in work.hosts:
-            message = f"{pin.name} is on a host ({own}), and no host is read without --hosts"
-            raise UpstreamError(errors.OWN_MODEL, message, "run `sparkiac lock INVENTORY --hosts`")
+            message = f"{pin.name} is on a host ({own}), and no host is read without --own-models"
+            raise UpstreamError(errors.OWN_MODEL, message, "run `sparkiac lock INVENTORY --own-models`")
         from sparkiac.fleet.model_files import OwnModelReader
 
         def progress(done: int, whole: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..conditions import HostFact
 from ..generation import Sysctl
 
 
@@ -164,6 +165,14 @@ class UnpinnableMemory(NamedTuple):
     code: str
 
 
+class KnownSoftware(NamedTuple):
+    """What is known about the software of hosts like this one."""
+
+    rdma: bool
+    """Whether a unit of this host uses RDMA."""
+    facts: tuple[HostFact, ...]
+
+
 class Expectations(NamedTuple):
     """Expected state of a host, etc/sparkiac/preflight.json. None and empty values are not checked."""
 
@@ -181,6 +190,7 @@ class Expectations(NamedTuple):
     idle_memory_bytes: int | None
     load_tuning: Mapping[str, str]
     unpinnable: UnpinnableMemory | None
+    host_facts: KnownSoftware | None
     disk: tuple[Disk, ...]
     links: tuple[ExpectedLink, ...]
     """Links of a host that runs nodes of groups."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from .. import apt, software
 from ..local import free_bytes
 from ..preflight.host import LocalHost, gpus
 from . import ports
@@ -24,6 +25,12 @@ def disks(host: LocalHost, paths: list[str]) -> list[dict[str, Any]]:
     return [{"path": path, "free_bytes": free_bytes(host.path(path))} for path in paths]
 
 
+def with_updates(host: LocalHost) -> dict[str, Any]:
+    """Return the software that belongs together, and newer versions of its packages."""
+    found = software.read(host)
+    return {**found, "updates": apt.updates(host, found["packages"])}
+
+
 def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
     """Return all facts."""
     probes: dict[str, Callable[[], Any]] = {
@@ -32,6 +39,7 @@ def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
         "memory_bytes": lambda: ports.memory_bytes(host),
         "gpus": lambda: gpus(host),
         "disks": lambda: disks(host, paths),
+        "software": lambda: with_updates(host),
     }
     return ports.answered(probes, {})
 

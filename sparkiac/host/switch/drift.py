@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import durable, local, state
+from .. import apt, durable, local, state
 from ..contract import decoded, validated
-from ..generation import GenerationPlan, PlacedFile
+from ..generation import PlacedFile
 from ..local import LocalHost
 from . import actions, store
 from .store import GENERATIONS, HOME, PLAN
@@ -27,7 +27,7 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     """Return how the host differs from a generation that is installed on it."""
     listed = files_of(machine, generation)
     base = f"{GENERATIONS}/{generation}/files"
-    plan = validated("program", PLAN, decoded(PLAN, machine.read(f"{base}/{PLAN}")), GenerationPlan)
+    plan = store.read_plan(PLAN, machine.read(f"{base}/{PLAN}"))
     wanted = {each["key"]: each["value"] for each in plan["sysctls"]}
     ours = {each["path"] for each in listed}
     secrets = local.secret_values(machine.path(local.SECRETS))
@@ -38,15 +38,23 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     sysctls = [*overridden(machine, wanted, ours), *running(machine, wanted)]
     turn = store.current_turn(plan, state.readable(machine).turn)
     units = [step._asdict() for step in actions.steps(machine, plan, turn, tree={})]
-    return {"files": found, "sysctls": sysctls, "units": units, "lines": lines(found, sysctls, units)}
+    packages = [*apt.drifted(machine, plan["packages"])]
+    shown = lines(found, sysctls, units, packages)
+    return {"files": found, "sysctls": sysctls, "units": units, "packages": packages, "lines": shown}
 
 
-def lines(files: list[dict[str, str]], sysctls: list[dict[str, str]], units: list[dict[str, str]]) -> list[str]:
+def lines(
+    files: list[dict[str, str]],
+    sysctls: list[dict[str, str]],
+    units: list[dict[str, str]],
+    packages: list[dict[str, str]],
+) -> list[str]:
     """Return the differences as text, each diff below its file."""
     found = []
     for file in files:
         found += [f"{file['kind']}: /{file['path']}", *[f"  {line}" for line in file["diff"].splitlines()]]
     found += [f"{each['key']} is {each['found']} instead of {each['wanted']}: {each['because']}" for each in sysctls]
+    found += [f"{each['package']} is {each['found']}, pinned {each['wanted']}: {each['because']}" for each in packages]
     return found + [f"{each['unit']} would {each['action']}: {each['because']}" for each in units]
 
 

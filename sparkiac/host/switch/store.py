@@ -34,6 +34,7 @@ NOTHING: dict[str, Any] = {
     "turns": [],
     "units": [],
     "sysctls": [],
+    "packages": {},
     "group": None,
     "nft_optional": False,
     "needs": {"images": [], "stores": [], "extra_files": [], "caches": []},
@@ -120,7 +121,7 @@ def installed(machine: LocalHost) -> dict[str, Any]:
 
 def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
     """Return the plan of a generation; older versions of sparkiac did not write each key of it."""
-    plan = {"nft_optional": False, **decoded(name, text)}
+    plan = {"nft_optional": False, "packages": {}, **decoded(name, text)}
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
     return dict(validated("program", name, plan, GenerationPlan))

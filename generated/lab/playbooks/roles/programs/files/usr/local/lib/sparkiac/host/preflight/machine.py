@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
+from .. import conditions, software
+from ..conditions import HostFact
 from .host import CODES, Check, CheckResult, LocalHost, compare, gib, gpus, parse_meminfo, parse_version
 
 MEMORY_TOLERANCE = 0.03  # machines of one kind differ slightly in firmware and reserved memory
@@ -18,6 +20,8 @@ VERSION_COMMANDS = {
 }
 CONTESTED = "disputed: the same thread says that a reboot helps and that no tuning is needed"
 RELEASE = "/proc/sys/kernel/osrelease"
+STATES = {"error": "FAIL", "warning": "warn", "info": "info"}
+"""Severity of a fact → state of the check."""
 READ_AND_WRITE = stat.S_IRGRP | stat.S_IWGRP
 
 
@@ -162,6 +166,18 @@ def check_unpinnable(wanted: dict[str, Any], host: Any) -> Iterator[CheckResult]
     yield CheckResult(state, "pinnable memory", found or kernel, "CmaFree <= CmaTotal", hint, wanted["code"])
 
 
+def check_facts(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Check what is known about the software of this host."""
+    found = software.read(host)
+    known = [HostFact(**each) for each in wanted["facts"]]
+    shown = f"kernel {found['kernel']}, driver {found['driver']}"
+    applying = [*conditions.applying(known, software.HostValues(found, rdma=wanted["rdma"]))]
+    for fact, text in applying:
+        yield CheckResult(STATES[fact.severity], "software", text, "none such", fact.hint, fact.code)
+    if not applying:
+        yield CheckResult("ok", "software", shown, "nothing known against it")
+
+
 CHECKS = {
     "architecture": Check(check_architecture, "the images are for another architecture; check the address of the host"),
     "nvidia-smi": Check(
@@ -178,4 +194,5 @@ CHECKS = {
     "idle_memory_bytes": Check(check_idle_memory, "check that Docker runs", "MEM017"),
     "load_tuning": Check(check_load_tuning, "remove the setting from the inventory; this kernel does not have it"),
     "unpinnable": Check(check_unpinnable),
+    "host_facts": Check(check_facts),
 }

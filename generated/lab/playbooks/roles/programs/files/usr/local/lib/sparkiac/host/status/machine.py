@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 from typing import Any
 
+from .. import apt, software
 from ..local import LocalHost
 from ..preflight import machine as preflight_machine
 from ..preflight.host import parse_meminfo
+from ..software import line
 
 MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
-VERSION = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
 GPU = {
     "clock_mhz": "clocks.sm",
     "max_clock_mhz": "clocks.max.sm",
@@ -21,27 +22,22 @@ INTERFACES = "/sys/class/net"
 NVIDIA_SMI = ("timeout", "10", "nvidia-smi", f"--query-gpu={','.join(GPU.values())}", "--format=csv,noheader,nounits")
 
 
-def facts(machine: LocalHost) -> dict[str, Any]:
-    """Return all facts; a fact that this machine does not have is None."""
-    loaded = driver(machine)
-    fault, state = gpu(machine) if loaded else (None, None)
+def facts(machine: LocalHost, pinned: Collection[str]) -> dict[str, Any]:
+    """Return all facts; one that this machine does not have is None. Updates are those of the pinned packages."""
+    found = software.read(machine)
+    fault, state = gpu(machine) if found["driver"] else (None, None)
     return {
-        "driver": loaded,
+        "driver": found["driver"],
         "driver_fault": fault,
         "gpu": state,
-        "kernel": line(machine, preflight_machine.RELEASE),
+        "kernel": found["kernel"],
         "unpinnable": unpinnable(machine),
         "links": links(machine),
-        "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
+        "firmware": found["firmware"].get("bios"),
         "memory": memory(machine),
         "uptime_s": uptime(machine),
+        "software": {**found, "updates": apt.updates(machine, pinned), "moved": apt.moved(machine)},
     }
-
-
-def driver(machine: LocalHost) -> str | None:
-    """Return the version of the NVIDIA kernel module that is loaded."""
-    found = VERSION.search(line(machine, "/proc/driver/nvidia/version") or "")
-    return found[1] if found else None
 
 
 def gpu(machine: LocalHost) -> tuple[str | None, dict[str, float | None] | None]:
@@ -92,8 +88,3 @@ def uptime(machine: LocalHost) -> int | None:
     """Return the seconds since the boot."""
     found = line(machine, "/proc/uptime")
     return int(float(found.split()[0])) if found else None
-
-
-def line(machine: LocalHost, name: str) -> str | None:
-    """Return the first line of a file; None if it is empty or cannot be read."""
-    return next(iter(machine.lines(name)), "").strip() or None

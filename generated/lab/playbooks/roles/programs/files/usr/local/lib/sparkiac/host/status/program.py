@@ -37,7 +37,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
     plan = attempted(unread, "units", lambda: installed(machine))
     with ThreadPoolExecutor() as pool:
         parts = {
-            "machine": pool.submit(status_machine.facts, machine),
+            "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
             "doors": pool.submit(doors_fault, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
@@ -77,6 +77,7 @@ def drift(machine: LocalHost, state: dict[str, Any] | None) -> dict[str, Any] | 
         "files": [{key: each[key] for key in ("path", "kind")} for each in found["files"]],
         "sysctls": sorted({each["key"] for each in found["sysctls"]}),
         "units": changed,
+        "packages": found["packages"],
     }
 
 

@@ -27,7 +27,9 @@ OWN = (
     "programs",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
-PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
+PATH = re.compile(
+    r"(?:etc/systemd/system|etc/sysctl\.d|etc/apt/(?:preferences|apt\.conf)\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+"
+)
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
 SUFFIXES = (".service", ".timer")

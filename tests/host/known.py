@@ -1,0 +1,33 @@
+"""What the status of a host says of its software: the host is one of a group over RDMA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.fleet import facts
+from sparkiac.fleet.query import Answer
+from sparkiac.fleet.status import status
+from tests.plan.fleets import PAIR, checked
+
+if TYPE_CHECKING:
+    from sparkiac.fleet.status import Problem
+    from sparkiac.plan import HostPlan
+
+NOW_S: Final = 1_791_590_400
+"""The tenth of October 2026."""
+_OF_OTHERS: Final = ("no NVIDIA driver", "its clock", "no generation")
+
+
+def planned(locked: str | None = None) -> tuple[HostPlan, list[str]]:
+    """Plan a group over two Sparks; return its first host, and the codes of all findings of the check."""
+    outcome = checked(PAIR, locked=locked, hidden=frozenset())
+    assert outcome.plan is not None
+    return outcome.plan.hosts[0], [each.code for each in outcome.report.findings]
+
+
+def about_software(found: facts.Software, locked: str | None = None) -> list[Problem]:
+    """Return the problems of a host with this software that are about it."""
+    host, _ = planned(locked)
+    state = facts.HostFacts(clock=facts.Clock(begin_s=0, end_s=0), machine=facts.MachineState(software=found))
+    answer = Answer(host.name, state, None, NOW_S, NOW_S)
+    return [each for each in status(host, None, answer).problems if not each.text.startswith(_OF_OTHERS)]
