@@ -51,10 +51,10 @@ def stale(
     requests: Iterable[PinRequest], unused: Iterable[UnusedPin], *, inventory: str, lock: Document | None
 ) -> Iterator[Finding]:
     """Return a finding for each missing, incomplete or unused pin."""
-    hint = _LOCK_IT.format(inventory)
+    hint, read_it = _LOCK_IT.format(inventory), _LOCK_IT.format(f"{inventory} --hosts")
     for request in requests:
         message = f"{request.pin.kind} {request.pin.name}: {_REASONS[request.reason].format(request.pin.revision)}"
-        yield _finding(_STALE, request.pin, message, hint)
+        yield _finding(_STALE, request.pin, message, read_it if request.pin.own else hint)
     for kind, name in unused:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: no longer used", loc, hint)

@@ -137,7 +137,8 @@ def test_another_place_is_read_again(own: Own, cli: Cli) -> None:
     moved = own.model.with_name("moved")
     shutil.copytree(own.model, moved)
     own.write(path=moved)
-    assert cli("lock", "lab.yaml", "--check").code == 3
+    stale = cli("lock", "lab.yaml", "--check")
+    assert (stale.code, "run `sparkiac lock lab.yaml --hosts`" in stale.text) == (3, True), stale.text
     before = own.locked["commit"]
     assert cli("lock", "lab.yaml", "--hosts").code == 0
     assert (own.locked["commit"], own.locked["revision"]) == (before, f"spark-01:{moved}")

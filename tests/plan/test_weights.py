@@ -224,3 +224,13 @@ def test_a_gguf_file_needs_no_further_key() -> None:
 
 def test_a_model_that_moved_is_not_pinned() -> None:
     assert container(_own("spark-01"), locked=_own_lock("/home/me/former")).weights.commits == {}
+
+
+def test_each_node_of_a_group_compares_a_model_of_the_users_with_its_manifest() -> None:
+    text = PAIR.replace("example/big", "me/bot") + "own_models: {me/bot: {host: spark-01, path: /home/me/bot}}\n"
+    plan = planned(text, locked=_own_lock())
+    for host in plan.hosts:
+        [found] = host.preflight.units["big"].weights
+        assert found == ("/srv/models/me/bot", "7" * 40, "models/me--bot.json")
+        assert ("/srv/models/me/bot", "/model", True) in [each[:3] for each in host.containers[0].storage.mounts]
+    assert [host.weights_from for host in plan.hosts] == [(), (("spark-01", "192.168.177.11"),)]
