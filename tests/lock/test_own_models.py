@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
+from sparkiac.host.sent import model_files
 from tests.standin.hub import sha256
 from tests.upstream.hub.tiny import FILES, FIRST
 
@@ -198,6 +199,15 @@ def test_a_host_that_does_not_answer_is_no_fault_of_the_inventory(own: Own, cli:
     done = cli("lock", "lab.yaml", "--hosts")
     assert (done.code, "LCK017" in done.text) == (6, True), done.text
     assert "which cannot be reached: no route to host" in done.text
+
+
+def test_large_files_show_how_far_they_are(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "STEP_BYTES", len(FIRST))
+    lines: list[dict[str, Any]] = []
+    names = ["model-00001-of-00002.safetensors", "tokenizer.json", "model-00002-of-00002.safetensors"]
+    model_files.hash_all(own.model, names, lines.append)
+    assert lines[0] == {"read_bytes": len(FIRST)}
+    assert [line["path"] for line in lines if "path" in line] == names
 
 
 def test_an_unknown_host_is_an_error_at_its_name(own: Own, cli: Cli) -> None:

@@ -46,14 +46,6 @@ class _Work(NamedTuple):
     reading: dict[str, str]
     """Model that is being read on a host → how far."""
 
-    def shown(self, name: str) -> Callable[[int, int], None]:
-        """Return a function that notes the bytes of a model that were read, and all of them."""
-
-        def show(done: int, whole: int) -> None:
-            self.reading[name] = f"{name}: {words.size(done)} of {words.size(whole)}"
-
-        return show
-
 
 class Responses(NamedTuple):
     """Results of the upstream requests."""
@@ -205,7 +197,10 @@ def _own_models(requests: list[PinRequest], work: _Work) -> Results:
             raise UpstreamError(errors.OWN_MODEL, message, "run `sparkiac lock INVENTORY --hosts`")
         from sparkiac.fleet.model_files import OwnModelReader
 
-        return OwnModelReader(pin, own, work.hosts[own.host], work.shown(pin.name)).read()
+        def progress(done: int, whole: int) -> None:
+            work.reading[pin.name] = f"{pin.name}: {words.size(done)} of {words.size(whole)}"
+
+        return OwnModelReader(pin, own, work.hosts[own.host], progress).read()
 
     return _each(requests, resolve, work.done) if requests else {}
 
