@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-_LISTED: Final = 16
+_LISTED: Final = 20
 _MEANINGFUL: Final = 3
 """Shortest part of a name, in letters, that the search for similar names uses."""
 _SLIPS: Final = 2

@@ -31,10 +31,10 @@ def test_a_number_at_the_end_is_left_out_where_no_name_holds_it() -> None:
 
 
 def test_of_many_names_none_is_guessed() -> None:
-    many = [*map(str, range(16)), "log_file"]
-    assert nearest("filelog", many) == "none of the 17 known names is similar"
-    family = [f"LCK{number:03}" for number in range(10, 29) if number != 19]
-    assert nearest("LCK99", family) == "none of the 18 known names is similar"
+    many = [*map(str, range(20)), "log_file"]
+    assert nearest("filelog", many) == "none of the 21 known names is similar"
+    family = [f"LCK{number:03}" for number in range(10, 32) if number != 19]
+    assert nearest("LCK99", family) == "none of the 21 known names is similar"
 
 
 @pytest.mark.parametrize(

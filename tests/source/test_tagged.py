@@ -39,7 +39,7 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
             "{kind: ollama, hosts: a, secret_key: word}",
             40,
             "unknown key 'secret_key' in services.x",
-            "none of the 18 known names is similar",
+            "known: allow, bind, command, ",
         ),
         (
             "{kind: open-webui, hosts: a, secret_key: word}",
