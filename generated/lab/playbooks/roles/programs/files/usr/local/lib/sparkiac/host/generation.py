@@ -48,6 +48,14 @@ class Sysctl(NamedTuple):
     value: str
 
 
+class OwnFolder(NamedTuple):
+    """Where the files of a model lie that no hub has."""
+
+    host: str
+    path: str | None
+    """Folder on this host; None on the others, which copy from it."""
+
+
 class StoreEntry(NamedTuple):
     """A model that the playbooks download into a model store."""
 
@@ -57,6 +65,8 @@ class StoreEntry(NamedTuple):
     """`hub` or `directory`."""
     manifest: str
     """Path of the manifest that lists its files."""
+    own: OwnFolder | None
+    """None for a model of the hub."""
 
 
 class StagedStore(NamedTuple):

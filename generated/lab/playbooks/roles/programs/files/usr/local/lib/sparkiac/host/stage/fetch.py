@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import threading
@@ -17,6 +18,7 @@ from .http import WAITS_S, Address, PartialFile, SourceRefusedError, download, w
 from .layouts import hard_link, layout_of
 from .store import (
     AT_ONCE,
+    CHUNK_BYTES,
     HashCache,
     ModelFile,
     StagedModel,
@@ -32,6 +34,7 @@ from .store import (
 RESERVE_BYTES = 10 << 30
 PEER_WAITS_S = (1,)
 ASK_FOR_TOKEN = (401, 403)
+LOCK_AGAIN = "pin the new content with `sparkiac lock INVENTORY --hosts --upgrade MODEL`"
 
 
 class Peer(NamedTuple):
@@ -157,7 +160,10 @@ class ModelDownload:
             print_json(model=self.model.id, file=file.path, size_bytes=file.size_bytes, source=source)
 
     def _download_from_any(self, file: ModelFile, part: PartialFile) -> str:
-        """Download a file from a peer or else from the hub; return the URL of the source."""
+        """Get a file from the user's folder, a peer or else from the hub; return the path or the URL of the source."""
+        own = self.model.own
+        if own and own.path:
+            return copy(Path(own.path, file.path), part, self.model)
         for peer in self.peers:
             if peer.url in self.silent:
                 continue
@@ -172,6 +178,8 @@ class ModelDownload:
                 print_json(model=self.model.id, file=file.path, refused=str(error))
             else:
                 return peer.url
+        if own:
+            raise StageError(f"{file.path} of {self.model.id} comes from {own.host}: apply to that host, too")
         path = f"{self.model.name}/resolve/{self.model.commit}/{quote(file.path)}"
         try:
             address = Address(f"{self.hub.endpoint}/{path}", self.hub.token, WAITS_S, direct=False)
@@ -199,6 +207,33 @@ class ModelDownload:
         rename(path, targets[0])
         for target in targets[1:]:
             hard_link(targets[0], target)
+
+
+def copy(place: Path, part: PartialFile, model: StagedModel) -> str:
+    """Copy a file of the user's model, and return its path; refuse a file that is not the one that the lock pins."""
+    try:
+        source = place.open("rb", buffering=0)
+    except OSError as error:
+        raise StageError(f"{place}, a file of {model.id}: {error.strerror}: restore it, or {LOCK_AGAIN}") from None
+    part.restart()
+    with source:
+        while part.done <= part.file.size_bytes and (chunk := source.read(CHUNK_BYTES)):
+            part.append(chunk)
+        os.posix_fadvise(source.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if not part.is_right:
+        part.restart()
+        raise StageError(f"{place}, a file of {model.id}, has changed since it was locked: restore it, or {LOCK_AGAIN}")
+    return str(place)
+
+
+def fetch_file(url: str, token: str, file: ModelFile, place: Path) -> None:
+    """Download one file of the hub to a place whose directory exists."""
+    part = PartialFile(place.with_name(f".{place.name}.part"), file)
+    try:
+        download(Address(url, token, WAITS_S, direct=False), part, lambda: True)
+    finally:
+        part.close()
+    rename(part.path, place)
 
 
 def fetch(models: list[StagedModel], hub: HubEndpoint, peers: list[Peer], *, reserve_bytes: int) -> bool:

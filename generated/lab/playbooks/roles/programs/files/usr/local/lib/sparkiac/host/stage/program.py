@@ -4,6 +4,7 @@ stage verify --stores JSON [--all]      print missing and wrong files as JSON; e
 stage fetch --stores JSON               download missing files from other hosts (--from) and from the hub (--endpoint)
 stage share --stores JSON --listen …    serve files and images to other hosts until stopped
 stage load --from URL IMAGE             load an image from a host that shares it
+stage file --url URL …                  download one file from the hub, with its token
 stage record                            record what a generation needs
 stage prune                             remove what only old generations need
 
@@ -35,7 +36,7 @@ from . import share as stage_share
 from .fetch import print_json
 from .http import SourceRefusedError
 from .layouts import layout_of
-from .store import MANIFESTS, StagedModel, StageError, read_manifest, read_models
+from .store import MANIFESTS, ModelFile, StagedModel, StageError, read_manifest, read_models
 
 NOT_AS_WANTED = 3
 NOT_PROVIDED = 4
@@ -69,7 +70,7 @@ def verify(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
         found = stage_fetch.scan_model(model, trust=not arguments.all, remember=arguments.stamp)
         whole, size = layout_of(model).is_published(found), stage_fetch.missing_bytes(model, found)
         missing.append((model.store, size))
-        where = {"id": model.id, "store": str(model.store)}
+        where = {"id": model.id, "store": str(model.store), "own": bool(model.own and model.own.path)}
         entries.append({**where, "whole": whole, "missing_bytes": size, "wrong": found.wrong})
     print_json(models=entries, room=room_for(missing, arguments.reserve_bytes))
     return 0 if all(entry["whole"] for entry in entries) else NOT_AS_WANTED
@@ -91,6 +92,13 @@ def fetch(arguments: argparse.Namespace, read: Callable[[str], str]) -> int:
     hub = stage_fetch.HubEndpoint(arguments.endpoint, read_token(arguments.token_file))
     models = selected_models(arguments, read)
     print_json(changed=stage_fetch.fetch(models, hub, peers, reserve_bytes=arguments.reserve_bytes))
+    return 0
+
+
+def file(arguments: argparse.Namespace, _: Callable[[str], str]) -> int:
+    """Download one file from the hub, with its token."""
+    wanted = ModelFile(arguments.to.name, arguments.size_bytes, arguments.sha256)
+    stage_fetch.fetch_file(arguments.url, read_token(arguments.token_file), wanted, arguments.to)
     return 0
 
 
@@ -172,7 +180,11 @@ def parser() -> argparse.ArgumentParser:
     kinds["share"].add_argument("--peer", action="append", default=[], metavar="ADDRESS", help="may connect, if known")
     kinds["share"].add_argument("--nft-optional", action="store_true", help="listen even if others can connect, too")
     kinds["share"].add_argument("--image", action="append", default=[], metavar="ID")
-    for name in ("fetch", "load", "share"):
+    kinds["file"].add_argument("--url", required=True, type=address, metavar="URL")
+    kinds["file"].add_argument("--sha256", required=True, metavar="HEX")
+    kinds["file"].add_argument("--size-bytes", required=True, type=int, metavar="N")
+    kinds["file"].add_argument("--to", required=True, type=Path, metavar="PATH")
+    for name in ("fetch", "file", "load", "share"):
         kinds[name].add_argument("--token-file", type=Path, required=name != "fetch", metavar="FILE")
     for name in ("record", "prune", "share"):
         kinds[name].add_argument("--root", type=Path, default=Path("/"), metavar="DIR")
@@ -184,7 +196,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-COMMANDS = (verify, fetch, share, load, record, prune)
+COMMANDS = (verify, fetch, file, share, load, record, prune)
 
 
 def main(argv: list[str]) -> int:

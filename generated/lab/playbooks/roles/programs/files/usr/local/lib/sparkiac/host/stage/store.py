@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .. import durable
 from ..contract import ContractError, validated
-from ..generation import ModelManifest, StagedStore
+from ..generation import ModelManifest, OwnFolder, StagedStore
 
 MANIFESTS = Path("/etc/sparkiac")
 GIB = 1 << 30
@@ -50,6 +50,8 @@ class StagedModel(NamedTuple):
     layout: str
     gated: bool
     files: tuple[ModelFile, ...]
+    own: OwnFolder | None = None
+    """Where its files lie if no hub has them."""
 
     @property
     def id(self) -> str:
@@ -92,7 +94,8 @@ def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> 
     """Combine an entry of a store with the manifest of the model; reject names with `..` and other invalid values."""
     validated("program", entry["manifest"], manifest, ModelManifest)
     files = tuple(ModelFile(path, each["size_bytes"], each["sha256"]) for path, each in manifest["files"].items())
-    model = StagedModel(store, entry["model"], entry["commit"], entry["layout"], manifest["gated"], files)
+    own = OwnFolder(**entry["own"]) if entry["own"] else None
+    model = StagedModel(store, entry["model"], entry["commit"], entry["layout"], manifest["gated"], files, own)
     same = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS
     good = NAME.fullmatch(model.name) and COMMIT.fullmatch(model.commit) and ".." not in model.name
     if not (same and good and files and store.is_absolute()):
@@ -213,13 +216,17 @@ def locked(base: Path) -> Iterator[None]:
         yield
 
 
-def hash_file(place: Path) -> tuple[str, os.stat_result | None]:
-    """Return the SHA-256 of a file, and its status, or None if the file changed while it was read."""
+def hash_file(place: Path, count: Callable[[int], object] = lambda _: None) -> tuple[str, os.stat_result | None]:
+    """Return the SHA-256 of a file, and its status, or None if the file changed while it was read.
+
+    `count` gets the size of each piece.
+    """
     digest = hashlib.sha256()
     with place.open("rb", buffering=0) as file:
         before = os.fstat(file.fileno())
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
+            count(len(chunk))
         after = os.fstat(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
