@@ -19,6 +19,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.docs.blocks import TASKS, blocks, edited, shows, steps
+from tests.e2e import test_tasks as on_hosts
 from tests.lock import conftest as locking
 from tests.lock.upstream import Upstream, repository
 from tests.standin.hub import Hub
@@ -146,7 +147,7 @@ def mirrors(registry: Registry) -> Iterator[str]:
         for name in IMAGES:
             upstream.push(*name.split(":"), Entrypoint=["/opt/nvidia/nvidia_entrypoint.sh"], Cmd=[])
         places = dict.fromkeys(("nvcr.io", "ghcr.io", "docker.io"), f"{registry.host}/tasks")
-        yield f"registries: {{mirrors: {places}}}\nhub: {{url: '{hub.url}'}}"
+        yield f"registries: {{mirrors: {places}}}"
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +167,10 @@ def locked(pinned: Path, mirrors: str, tmp_path_factory: pytest.TempPathFactory)
     "page", [each for each in TASKS if parts(each) and each.stem != NEW], ids=lambda page: page.stem
 )
 def test_a_page_runs_as_printed(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    prepared = request.getfixturevalue("locked" if locks(page) else "pinned")
+    shutil.copytree(prepared, tmp_path / "home")
     shell = Shell(tmp_path)
     shell.folder = tmp_path / "home"
-    shutil.copytree(request.getfixturevalue("locked" if locks(page) else "pinned"), shell.folder)
     if page.stem in BEFORE:
         write(shell, BEFORE[page.stem])
         for line in SAVE:
@@ -184,6 +186,10 @@ def test_the_first_model_is_served_from_an_empty_directory(mirrors: str, tmp_pat
     write(shell, mirrors)
     for block in rest:
         follow(block, shell)
+
+
+def test_each_page_with_a_mark_of_the_test_on_hosts_is_followed_there() -> None:
+    assert {page.stem for page in TASKS if on_hosts.HERE in page.read_text()} <= {NEW, *on_hosts.ORDER}
 
 
 def test_each_page_is_in_the_list_once() -> None:

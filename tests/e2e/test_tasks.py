@@ -75,8 +75,3 @@ def test_a_task(newcomer: Newcomer, name: str) -> None:
                     " -- -e @secrets/home.json" if step.command == "sparkiac apply" and WITH_SECRETS in text else ""
                 )
                 ran(newcomer, step.command + secrets, step=name)
-
-
-def test_each_mark_names_a_page_that_runs_here() -> None:
-    named = {page.stem for page in (ROOT / "docs/tasks").glob("*.md") if HERE in page.read_text()}
-    assert named <= {"first-model", *ORDER}
