@@ -11,7 +11,7 @@ WORKERS := auto
 MARKED := not deep
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test test-deep test-system lint collect unit lock clean
+.PHONY: help demo docs release quick test test-deep test-system lint collect unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ demo: $(INSTALLED) ## install, generate the lab inventory into .demo, show its p
 docs: $(INSTALLED) ## build the documentation as a site in site/; a broken link or anchor ends it
 	$(BIN)/python tools/docs/rules.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c tools/docs docs site
+
+release: $(INSTALLED) ## build wheel, source distribution and SHA256SUMS of the last commit in dist/, always the same bytes
+	$(BIN)/python tools/release.py dist
 
 quick: lint ## lint, types, architecture contracts and the tests of the pure stages: a minute on two cores
 	$(MAKE) unit WORKERS=$$(nproc) TESTS="$(PURE)"
@@ -82,4 +85,4 @@ lock: ## resolve requirements.lock anew (needs uv)
 		--group dev pyproject.toml --output-file requirements.lock --quiet
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .demo .deep site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .demo .deep dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

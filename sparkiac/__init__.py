@@ -1,3 +1,3 @@
 """sparkiac: generate pinned, reviewable files for LLM servers on DGX Spark machines from one inventory."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -40,6 +40,15 @@ hosts:
 _CHAT: Final = (
     _HEAD + "deployments:\n  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001}\n"
 )
+
+
+def _ported(first: str, second: str) -> str:
+    """Return an inventory whose platform has a port of these two interfaces."""
+    port = f"{{interface: {first}, hca: one, twin: {{interface: {second}, hca: two}}}}"
+    platform = f"platforms: {{bench: {{title: Bench, architecture: arm64, rdma_ports: [{port}]}}}}\n"
+    return _CHAT.replace("192.168.1.11,", "192.168.1.11, platform: bench,") + platform
+
+
 _IMAGE: Final = f"image: 'example.org/image@{ONES}', hosts: spark-01"
 _OLLAMA: Final = f"  ollama: {{kind: ollama, {_IMAGE}, models: ['qwen3:8b']}}\n"
 SHAPES: Final = {
@@ -50,6 +59,8 @@ platforms:
   bench: {title: Bench, architecture: arm64, gpu: {name: NVIDIA GB10, compute_capability: "12.1"}}
 """,
     "own model": _CHAT + "own_models: {example/model: {host: spark-01, path: /srv/one}}\n",
+    "first half of a port": _ported("enp1s0f1np1", "other"),
+    "second half of a port": _ported("other", "enp1s0f1np1"),
     "group": _CHAT.replace(
         "hosts: spark-01", "hosts: [spark-01, spark-02], per_host: {spark-01: {container: {ipc: private}}}"
     ),

@@ -32,11 +32,13 @@ def rules(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return _starting(incomplete, (*words.names(), *words.symptom_names()))
 
 
-def pages(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete a page of the documentation."""
+def pages(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a page of the documentation, or one of the words after its folder."""
     from sparkiac.report import assets
 
-    return _starting(incomplete, (name.removesuffix(".md") for name, _ in assets.files("docs") if name.endswith(".md")))
+    folder = "".join(f"{word}/" for word in ctx.params.get("page", ()))
+    found = (name.removesuffix(".md") for name, _ in assets.files("docs") if name.endswith(".md"))
+    return _starting(incomplete, (name.removeprefix(folder) for name in found if name.startswith(folder)))
 
 
 def deployments(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -13,10 +13,12 @@ from sparkiac.commands.inputs import Exit, known, reject
 
 
 @click.command()
-@click.argument("page", required=False, shell_complete=completion.pages)
+@click.argument("page", nargs=-1, shell_complete=completion.pages)
 @click.option("--man", is_flag=True, help="Print the manual page of this version, for man.")
-def docs(page: str | None, *, man: bool) -> int:
+def docs(page: tuple[str, ...], *, man: bool) -> int:
     """Show a PAGE of the documentation, or list the pages. No network is needed.
+
+    `sparkiac docs tasks` lists the tasks of every day, and `sparkiac docs tasks NAME` has the commands of one.
 
     On a terminal, the page is shown in the program that PAGER names, such as less; otherwise its Markdown is printed.
 
@@ -27,16 +29,16 @@ def docs(page: str | None, *, man: bool) -> int:
     from sparkiac.words.page import grid
 
     if man:
-        if page is not None:
+        if page:
             reject("--man prints the manual page; remove PAGE")
         click.echo(_manual(), nl=False)
         return Exit.OK
     pages = {name.removesuffix(".md"): path for name, path in assets.files("docs") if name.endswith(".md")}
-    if page is None:
+    if not page:
         heads = {name: path.read_text("utf-8").partition("\n")[0] for name, path in pages.items()}
         terminal.show([grid((name, head.removeprefix("# ")) for name, head in heads.items())])
         return Exit.OK
-    text = pages[known("page", page.removesuffix(".md"), pages)].read_text("utf-8")
+    text = pages[known("page", "/".join(page).removesuffix(".md"), pages)].read_text("utf-8")
     if terminal.is_terminal():
         click.echo_via_pager(terminal.markdown(text))
     else:

@@ -8,6 +8,8 @@ from sparkiac.model.base import (
     Code,
     EntryName,
     Gib,
+    InterfaceAddress,
+    InterfaceName,
     KernelParameter,
     Model,
     Name,
@@ -173,6 +175,28 @@ class Requirements(Model):
     """systemd."""
 
 
+class Twin(Model):
+    """The second PCIe device of a port: each port of a DGX Spark has two, with one interface each."""
+
+    interface: InterfaceName
+    """Network interface of the second PCIe device, such as enP2p1s0f1np1."""
+    hca: Word
+    """RDMA device of the second PCIe device, such as roceP2p1s0f1."""
+    address: InterfaceAddress | None = None
+    """Address with prefix length, in another network than the first PCIe device; RDMA needs none."""
+
+
+class RdmaPort(Model):
+    """A port for direct links that is two PCIe devices."""
+
+    interface: InterfaceName
+    """Network interface of the first PCIe device, such as enp1s0f1np1."""
+    hca: Word
+    """RDMA device of the first PCIe device, such as rocep1s0f1."""
+    twin: Twin
+    """The second PCIe device."""
+
+
 class Platform(Model):
     """A hardware profile."""
 
@@ -196,5 +220,16 @@ class Platform(Model):
     """Kernel settings (sysctl) of hosts."""
     docker_free_gib: Gib | None = None
     """Free GiB that Docker's data directory must have before images are pulled."""
+    rdma_ports: tuple[RdmaPort, ...] = ()
+    """Ports that are two PCIe devices each, by the names that Linux gives them."""
     sources: tuple[ShortText, ...] = ()
     """Sources of these values."""
+
+    def twin(self, interface: str) -> Twin | None:
+        """Return the other PCIe device of the port of an interface, if its port has two."""
+        for port in self.rdma_ports:
+            if interface == port.interface:
+                return port.twin
+            if interface == port.twin.interface:
+                return Twin(interface=port.interface, hca=port.hca)
+        return None

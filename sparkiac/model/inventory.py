@@ -32,7 +32,7 @@ from sparkiac.model.base import (
     Word,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import Platform
+from sparkiac.model.catalog import Platform, Twin
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.references import HUB
@@ -47,17 +47,6 @@ class HostMemory(Model):
     """MemTotal of this host, in GiB, as measured: hosts of one kind differ, such as 119 and 121."""
     reserve_gib: Gib | None = None
     """GiB that stay free for the system and the page cache; default a tenth of the memory."""
-
-
-class Twin(Model):
-    """The second PCIe device of a port: each port of a DGX Spark has two, with one interface each."""
-
-    interface: InterfaceName
-    """Network interface of the second PCIe device, such as enP2p1s0f1np1."""
-    hca: Word
-    """RDMA device of the second PCIe device, such as roceP2p1s0f1."""
-    address: InterfaceAddress | None = None
-    """Address with prefix length, in another network than the first PCIe device; RDMA needs none."""
 
 
 class FabricLink(Model):

@@ -34,7 +34,8 @@ FRAGMENTS: Final = catalog.fragment_names()
 def host(number: int) -> dict[str, Any]:
     """Return a Spark as it is bought, with its fast link."""
     link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": f"192.168.177.{number}/24"}
-    return {"address": f"192.168.1.{number}", "fabric": {"links": [link]}}
+    twin = {"interface": "enP2p1s0f1np1", "hca": "roceP2p1s0f1"}
+    return {"address": f"192.168.1.{number}", "fabric": {"links": [link | {"twin": twin}]}}
 
 
 def inventory(each: Catalogued, **more: Any) -> dict[str, Any]:  # noqa: ANN401  plain YAML data

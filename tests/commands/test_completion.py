@@ -127,3 +127,6 @@ def test_every_page_completes() -> None:
     """The list is that of `sparkiac docs`, so no page is missing."""
     pages = {each.value for each in docs.docs.params[0].shell_complete(docs.docs.make_context("docs", []), "")}
     assert pages >= {path.stem for path in (ROOT / "docs").glob("*.md")}
+    after = docs.docs.make_context("docs", ["tasks"])
+    found = {each.value for each in docs.docs.params[0].shell_complete(after, "")}
+    assert found == {path.stem for path in (ROOT / "docs/tasks").glob("*.md")}

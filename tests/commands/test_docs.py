@@ -45,6 +45,12 @@ def test_the_name_of_its_file_is_a_page_too(cli: Cli) -> None:
     assert cli("docs", "lock.md").out == PAGES["lock"].read_text()
 
 
+def test_a_task_is_a_word_after_the_list_of_tasks(cli: Cli) -> None:
+    assert cli("docs", "tasks").out == PAGES["tasks"].read_text()
+    assert cli("docs", "tasks", "go-back").out == PAGES["tasks/go-back"].read_text()
+    assert "did you mean 'tasks/go-back'" in cli("docs", "tasks", "go-bakc").err
+
+
 @pytest.mark.parametrize(
     ("page", "nearest"), [("aply", "'apply'"), ("Monitoring", "'monitoring'"), ("lokc", "'lock'"), ("", "'")]
 )

@@ -500,7 +500,8 @@ def test_each_recipe_of_the_command_line_gets_the_first_hosts_that_are_free(fold
     first, second = data["deployments"].values()
     assert (first["recipe"], first["hosts"]) == (GROUP, ["spark-01", "spark-02"])
     assert (second["recipe"], second["model"], second["hosts"]) == ("base/single-spark", "acme/qwen", "spark-03")
-    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}
+    twin = {"interface": "enP2p1s0f1np1", "hca": "roceP2p1s0f1"}
+    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24", "twin": twin}
     assert data["hosts"]["spark-01"]["fabric"] == {"links": [link]}
     assert "fabric" not in data["hosts"]["spark-03"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pytest
 import yaml
 
 from tests.commands import test_fabric_discovery
@@ -79,7 +80,30 @@ def test_links_that_are_typed_replace_those_that_were_found(cli: Cli, sparks: li
     two.plug(0, "192.168.177.12/24", one, 1)
     typed = ("--link", "spark-01=enp1s0f0np0,rocep1s0f0,10.0.0.1/24")
     assert cli("init", "made", *read(1), *typed, "--recipe", "base/single-spark", "--model", "o/m").code == 0
-    assert [link["address"] for link in links(inventory(tmp_path), "spark-01")] == ["10.0.0.1/24"]
+    assert links(inventory(tmp_path), "spark-01") == [
+        {
+            "interface": "enp1s0f0np0",
+            "hca": "rocep1s0f0",
+            "address": "10.0.0.1/24",
+            "twin": {"interface": "enP2p1s0f0np0", "hca": "roceP2p1s0f0"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("interface", "device", "twin"),
+    [
+        ("enP2p1s0f1np1", "roceP2p1s0f1", {"interface": "enp1s0f1np1", "hca": "rocep1s0f1"}),
+        ("ens1np0", "mlx5_0", None),
+    ],
+)
+def test_the_other_half_of_a_typed_port_is_that_of_a_spark(
+    cli: Cli, folder: Path, interface: str, device: str, twin: object
+) -> None:
+    host = ("--host", "spark-01=192.168.1.11", "--link", f"spark-01={interface},{device},10.0.0.1/24")
+    assert cli("init", "made", *host, "--recipe", "base/single-spark", "--model", "o/m").code == 0
+    [link] = links(inventory(folder), "spark-01")
+    assert link.get("twin") == twin
 
 
 def test_a_link_without_an_address_and_a_known_end_is_left_out(cli: Cli, sparks: list[Spark], tmp_path: Path) -> None:

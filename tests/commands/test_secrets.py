@@ -79,6 +79,26 @@ def test_values_are_stored_for_their_owner_only_and_printed_nowhere(fleet: Path,
     assert (fleet / "secrets").stat().st_mode & 0o777 == 0o700
 
 
+def test_a_key_is_rotated_alone(fleet: Path, cli: Cli) -> None:
+    cli("secrets", "new", "lab.yaml")
+    former = stored(fleet)
+    outcome = cli("secrets", "new", "lab.yaml", "--replace", "vllm_key", "--format", "json")
+    states = {each["name"]: each["state"] for each in json.loads(outcome.out)["secrets"]}
+    assert states["vllm_key"] == "generated"
+    assert states["chat_sessions"] == "kept"
+    assert VALUE.fullmatch(stored(fleet)["vllm_key"])
+    assert {name for name, value in stored(fleet).items() if value != former[name]} == {"vllm_key"}
+
+
+@pytest.mark.parametrize("name", ["vllm_kye", "hub_token"])
+def test_only_a_generated_secret_of_the_fleet_is_replaced(fleet: Path, cli: Cli, name: str) -> None:
+    store(fleet, json.dumps({"sparkiac_secrets": {"hub_token": "hf_1"}}))
+    outcome = cli("secrets", "new", "lab.yaml", "--replace", name)
+    assert outcome.code == 2
+    assert f"unknown generated secret '{name}'" in outcome.err
+    assert stored(fleet) == {"hub_token": "hf_1"}
+
+
 def test_each_host_is_listed_with_what_it_needs(cli: Cli) -> None:
     outcome = cli("secrets", "new", "lab.yaml")
     rows = [line.split() for line in outcome.out.splitlines()[2:]]

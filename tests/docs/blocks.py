@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import yaml
 
 from tests.conftest import ROOT
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 GENERATED: Final = {"alerts", "catalog", "facts", "reference", "rules"}
 """Pages that a program writes: their own tests run their examples."""
+TASKS: Final = sorted((ROOT / "docs/tasks").glob("*.md"))
+"""Pages of one task each, in the repository of the tutorial."""
 PAGES: Final = (
     ROOT / "README.md",
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.stem not in GENERATED),
@@ -69,3 +73,36 @@ def calls(line: str) -> Iterator[list[str]]:
         if words[:1] == ["sparkiac"]:
             yield words[1:]
         words = []
+
+
+class Step(NamedTuple):
+    """A command of a console block, and what the page prints below it."""
+
+    command: str
+    printed: str
+
+
+def steps(block: Block) -> list[Step]:
+    """Return the commands of a console block with what is printed below each; a backslash continues a command."""
+    parts = re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.MULTILINE)
+    return [Step(command, printed) for command, _, printed in (part.partition("\n") for part in parts if part)]
+
+
+def shows(printed: str, output: str) -> bool:
+    """Tell whether an output is as printed; `…` stands for any text in a line, or alone for any lines."""
+    lines = [re.escape(line.rstrip()).replace("…", ".*") + "\n" for line in printed.splitlines()]
+    pattern = "".join("(?:.*\n)*?" if line == ".*\n" else line for line in lines)
+    given = "".join(f"{line.rstrip()}\n" for line in output.splitlines())
+    return not printed or re.fullmatch(pattern, given) is not None
+
+
+def edited(inventory: str, part: str) -> str:
+    """Return an inventory with a part written into it, as the reader of a page does; null removes."""
+    return yaml.safe_dump(_merged(yaml.safe_load(inventory), yaml.safe_load(part)), sort_keys=False)
+
+
+def _merged(whole: Any, part: Any) -> Any:  # noqa: ANN401  YAML
+    if not (isinstance(whole, dict) and isinstance(part, dict)):
+        return part
+    both = whole | {key: _merged(whole.get(key), value) for key, value in part.items()}
+    return {key: value for key, value in both.items() if value is not None}

@@ -17,7 +17,7 @@ from sparkiac.cli import cli
 from sparkiac.commands.apply import AnsibleCommand
 from sparkiac.model.inventory import Inventory
 from tests.conftest import ROOT
-from tests.docs.blocks import PAGES, Block, blocks, calls, commands
+from tests.docs.blocks import PAGES, TASKS, Block, blocks, calls, commands
 from tests.lock import conftest as locking
 from tests.lock.upstream import repository
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from tests.lock.upstream import Upstream
 
 BIN: Final = Path(sys.executable).parent
-GUIDES: Final = ("install", "own-models", "troubleshooting", "two-sparks", "uninstall", "upgrade", "air-gapped")
+GUIDES: Final = ("install", "own-models", "troubleshooting", "two-sparks", "upgrade", "air-gapped")
 """Pages whose console blocks run from top to bottom. So does the tutorial, with a registry and a hub."""
 BASE: Final = "name: lab\ndefaults: {model_store: /srv/models}\nhosts: {spark-01: {address: 192.168.1.11}}\n"
-LINES: Final = [(block, line) for page in PAGES for block in blocks(page, "console") for line in commands(block)]
+LINES: Final = [
+    (block, line) for page in (*PAGES, *TASKS) for block in blocks(page, "console") for line in commands(block)
+]
 YAML: Final = [block for page in PAGES for block in blocks(page, "yaml")]
 
 registry = locking.registry
@@ -115,13 +117,15 @@ def test_the_tutorial_runs_up_to_apply(upstream: Upstream, tmp_path: Path) -> No
 
 
 def test_a_block_that_is_not_run_says_why() -> None:
-    marks = [each.mark for page in PAGES for language in ("console", "yaml") for each in blocks(page, language)]
+    marks = [
+        each.mark for page in (*PAGES, *TASKS) for language in ("console", "yaml") for each in blocks(page, language)
+    ]
     given = [mark for mark in marks if mark is not None]
     assert given
     assert all(mark.partition(": ")[2] for mark in given)
 
 
-@pytest.mark.parametrize("block", [each for name in GUIDES for each in blocks(guide(name), "console")], ids=str)
+@pytest.mark.parametrize("block", [each for page in (*PAGES, *TASKS) for each in blocks(page, "console")], ids=str)
 def test_a_mark_that_names_a_test_names_one_that_exists(block: Block) -> None:
     for word in (block.mark or "").replace(";", " ").split():
         if word.startswith("tests/"):

@@ -58,6 +58,8 @@ LINKS = {
 EACH, BOTH = "A model on each", "One model on both"
 """Sections of the page for two Sparks."""
 INVENTORY = "inventories/two.yaml"
+INSTALLED = ("pipx install WHEEL", "pipx inject --include-apps --force sparkiac ansible-core")
+"""What the page of the installation says for pipx and a wheel."""
 PROMPTS = {"[home]: ": "", "[two]: ": "", "empty for yours: ": "", "[/srv/models]: ": "", "[y/N]: ": "y"}
 """End of a question of `init` or `apply` → what is typed: Enter accepts a default."""
 
@@ -89,8 +91,9 @@ def newcomer(bed: Bed, hub: str, mirror: tuple[str, Path], built: Built) -> Iter
     environment = {"HF_ENDPOINT": hub, "SSL_CERT_FILE": "/home/spark/authority.pem"}
     with Newcomer(bed, built.wheel, environment=environment) as opened:
         write(opened, "authority.pem", mirror[1].read_text())
-        [line] = [line for _, line in lines("install") if line.startswith("pipx install") and "WHEEL" in line]
-        ran(opened, line.replace("WHEEL", opened.wheel.name), step="Installation")
+        for line in INSTALLED:
+            assert line in [printed for _, printed in lines("install")]
+            ran(opened, line.replace("WHEEL", opened.wheel.name), step="Installation")
         yield opened
 
 

@@ -317,6 +317,17 @@ _TEXTS: Final[dict[str, list[str]]] = {
             f"address: 192.168.177.11/24, {TWIN}}}".replace("roceP2p1s0f1", "roceP2p1s0f0"),
         ),
     ],
+    "MN106": [
+        PAIR,
+        PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}}}"),
+        PAIR.replace("interface: enp1s0f1np1, hca: rocep1s0f1, ", "interface: enp1s0f1np1, "),
+        PAIR.replace("enp1s0f1np1, hca: rocep1s0f1", "enP2p1s0f0np0, hca: roceP2p1s0f0"),
+        PAIR.replace("enp1s0f1np1, hca: rocep1s0f1", "ens1np0, hca: mlx5_0"),
+        PAIR.replace(
+            "address: 192.168.177.11/24}",
+            "address: 192.168.177.11/24}, {interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.178.11/24}",
+        ),
+    ],
     "MN013": [
         built(FIXED),
         built(PINNED, model="example/model"),

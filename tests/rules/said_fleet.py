@@ -128,6 +128,16 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MN102", 1): ("MN102 9:97 enp1s0f1np1 of spark-02 has an MTU of 1500, but spark-01 has 9000 in 192.168.177.0/24",),
     ("MN103", 0): ("MN103 6:52 rocep1s0f0 is not the RDMA device of enp1s0f1np1 on spark-01",),
     ("MN103", 4): ("MN103 6:130 roceP2p1s0f0 is not the RDMA device of enP2p1s0f1np1 on spark-01",),
+    ("MN106", 0): (
+        "MN106 6:22 enp1s0f1np1 of spark-01 is one half of a port; enP2p1s0f1np1 is the other one",
+        "MN106 9:22 enp1s0f1np1 of spark-02 is one half of a port; enP2p1s0f1np1 is the other one",
+    ),
+    ("MN106", 1): ("MN106 9:22 enp1s0f1np1 of spark-02 is one half of a port; enP2p1s0f1np1 is the other one",),
+    ("MN106", 3): (
+        "MN106 6:22 enP2p1s0f0np0 of spark-01 is one half of a port; enp1s0f0np0 is the other one",
+        "MN106 9:22 enP2p1s0f0np0 of spark-02 is one half of a port; enp1s0f0np0 is the other one",
+    ),
+    ("MN106", 5): ("MN106 9:22 enp1s0f1np1 of spark-02 is one half of a port; enP2p1s0f1np1 is the other one",),
     ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; a source saw 4.5.1 fail and 4.5.0 run",),
     ("MN013", 4): (
         ("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; a source saw 4.5.1 fail and 4.5.0 run"),

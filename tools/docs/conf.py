@@ -38,9 +38,11 @@ def setup(app: Sphinx) -> Data:
 
 
 def add_menu(app: Sphinx, name: str, source: list[str]) -> None:
-    """Append the menu to the first page, and to the list of decisions; readers of the Markdown do not see it."""
+    """Append the menu to the first page, and to the lists of tasks and decisions; it is not in the Markdown."""
     if name == "index":
         source[0] += "".join(menu(source[0], app.env.found_docs))
+    elif name == "tasks":
+        source[0] += toctree("Tasks", *PAGE.findall(source[0]))
     elif name == "adr/README":
         source[0] += toctree("Decisions", *sorted(each[4:] for each in app.env.found_docs if each.startswith("adr/0")))
 
@@ -48,7 +50,7 @@ def add_menu(app: Sphinx, name: str, source: list[str]) -> None:
 def menu(text: str, found: set[str]) -> Iterator[str]:
     """Write a part of the menu for each section, with the pages in the order of their links; then the other pages."""
     _, *parts = SECTION.split(text)
-    listed = {"index", *(each for each in found if each.startswith("adr/"))}
+    listed = {"index", *(each for each in found if each.startswith(("adr/", "tasks/")))}
     for title, section in zip(parts[::2], parts[1::2], strict=True):
         pages = [each for each in dict.fromkeys(PAGE.findall(section)) if each not in listed - {"adr/README"}]
         listed.update(pages)

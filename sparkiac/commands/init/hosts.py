@@ -12,6 +12,7 @@ from sparkiac.commands import prompts
 from sparkiac.commands.init.repository import FleetHost
 from sparkiac.commands.inputs import reject
 from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.machine import RdmaInterface
 
 _ANOTHER: Final = "Another host, or empty to continue"
 _LINK: Final = "HOST=INTERFACE,DEVICE,ADDRESS/PREFIX"
@@ -111,4 +112,16 @@ def _link(text: str) -> FoundLink:
         link = FabricLink.model_validate(dict(zip(("interface", "hca", "address"), parts, strict=True)))
     except (ValueError, ValidationError):
         reject(f"--link {text!r} is not {_LINK}, such as spark-01={_SUCH}")
-    return FoundLink(link.interface, link.hca, str(link.address))
+    return FoundLink(link.interface, link.hca, str(link.address), twin=_twin(link.interface))
+
+
+def _twin(interface: str) -> RdmaInterface | None:
+    """Return the other half of the port of a Spark, whose names are known without a look at the host."""
+    from sparkiac import catalog
+
+    known = catalog.platform(catalog.DEFAULT_PLATFORM)
+    half = known.valid.twin(interface) if known else None
+    if half is None:
+        return None
+    unread = dict.fromkeys(("mac", "mtu", "speed_mbit", "firmware"))
+    return RdmaInterface(interface=half.interface, hca=half.hca, up=True, addresses=(), gids={}, **unread)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, print_json, printable, read, reject, show
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, known, print_json, printable, read, reject, show
 from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
@@ -30,14 +30,15 @@ def secrets() -> None:
 @click.option(
     "--vault-password-file", "password", type=_FILE, help="Encrypt the file with ansible-vault and this password."
 )
+@click.option("--replace", "replaced", multiple=True, help="Generate a new value of this secret. May be repeated.")
 @click.option("--show", "shown", is_flag=True, help="Print the values too.")
 @AS_JSON
-def new(inventory: Path, output_format: str, *, password: Path | None, shown: bool) -> int:
+def new(inventory: Path, output_format: str, *, password: Path | None, replaced: tuple[str, ...], shown: bool) -> int:
     """Generate the secrets that the hosts of INVENTORY need and that have no value yet.
 
     The values are stored in secrets/<name>.json with mode 0600, in a directory that Git ignores. Existing values are
-    kept. API keys, passwords of administrators and session keys are generated; a token that somebody else issues, such
-    as that of the model hub, is only listed.
+    kept, except those of --replace. API keys, passwords of administrators and session keys are generated; a token that
+    somebody else issues, such as that of the model hub, is only listed.
 
     Exit codes: 0 all secrets have a value, 1 some are still to be added, 2 bad input, 6 a file cannot be read or
     written.
@@ -51,9 +52,11 @@ def new(inventory: Path, output_format: str, *, password: Path | None, shown: bo
         show(state.report, output_format)
         return Exit.BAD_INPUT
     found = store.secrets_of(state.plan, state.documents[0].data)
+    for name in replaced:
+        known("generated secret", name, (each.name for each in found if not each.issued))
     path = printable(Path("secrets") / f"{state.plan.name}.json")
     try:
-        values, states = store.complete(path, found, password) if found else ({}, {})
+        values, states = store.complete(path, found, password, replaced) if found else ({}, {})
     except ProgramError as error:
         reject(str(error))
     if output_format == "json":

@@ -14,7 +14,7 @@ from sparkiac.upstream import playbook
 from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sparkiac.plan import Plan
@@ -75,9 +75,9 @@ def _references(data: object, path: Keys) -> Iterator[tuple[Keys, str]]:
 
 
 def complete(
-    path: Path, needed: Sequence[NeededSecret], password: Path | None
+    path: Path, needed: Sequence[NeededSecret], password: Path | None, replaced: Collection[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Generate the missing values and store all; return values and states by name.
+    """Generate the missing and replaced values and store all; return values and states by name.
 
     A state is `generated`, `kept` or `missing`; only a secret of another service can be missing. Other values of
     the file stay. Raises click.UsageError, ProgramError and OSError.
@@ -86,7 +86,7 @@ def complete(
     with exclusive(path.parent.parent):  # two runs must not generate different values
         former = path.read_bytes() if path.exists() else None
         values = {} if former is None else _read(path, former, password)
-        states = {each.name: _state(each, values) for each in needed}
+        states = {each.name: _state(each, {} if each.name in replaced else values) for each in needed}
         values |= {name: secrets.token_hex(_BYTES) for name, state in states.items() if state == "generated"}
         encrypts = password is not None and not (former and playbook.is_encrypted(former))
         if former is None or encrypts or "generated" in states.values():
