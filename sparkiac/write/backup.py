@@ -1,0 +1,254 @@
+"""Write and read a backup: a tar archive in an age file (age-encryption.org/v1) with a passphrase.
+
+`age --decrypt` and `tar` read it without sparkiac. Its members, in this order:
+
+about.json             format, name of the inventory, time, version of sparkiac
+files/PATH             files of the repository
+hosts/NAME.tar/000000  tar archive of a host, in parts; `cat` joins them
+hosts/NAME.json        its items, with hashes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import tarfile
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from sparkiac.write.single import unique
+
+FORMAT: Final = 1
+_MAGIC: Final = b"age-encryption.org/v1"
+_HEADER: Final = re.compile(
+    rb"(" + re.escape(_MAGIC) + rb"\n-> scrypt ([\w+/]{22}) ([1-9][0-9]?)\n([\w+/]{43})\n---) ([\w+/]{43})\n"
+)
+_HEADER_BYTES: Final = 200
+"""More than a header has."""
+_CHUNK: Final = 1 << 16
+_TAG: Final = 16
+_WORK: Final = 18
+"""Binary logarithm of the rounds of scrypt, as age itself uses it: 256 MiB and about a second."""
+_MOST_WORK: Final = 20
+_PART: Final = 1 << 24
+_MOST_FILE: Final = 1 << 26
+_DAMAGED: Final = "is damaged: it was changed, or it ends early"
+
+
+class BackupError(Exception):
+    """A backup cannot be read; the text gives the reason."""
+
+
+class BackupFile(NamedTuple):
+    """A file of the repository."""
+
+    content: bytes
+    mode: int
+    changed: int
+    """When it was changed last, in seconds since 1970."""
+
+
+class Backup(NamedTuple):
+    """What a backup contains, without the archives of the hosts."""
+
+    about: dict[str, Any]
+    files: dict[str, BackupFile]
+    """Path → file."""
+    hosts: dict[str, bytes]
+    """Name → its items."""
+
+
+class _Encrypting:
+    """Writes the payload of an age file."""
+
+    def __init__(self, out: IO[bytes], passphrase: bytes) -> None:
+        file_key, salt, nonce = os.urandom(16), os.urandom(16), os.urandom(16)
+        wrapped = ChaCha20Poly1305(_scrypt(passphrase, salt, _WORK)).encrypt(bytes(12), file_key, None)
+        head = b"%s\n-> scrypt %s %d\n%s\n---" % (_MAGIC, _text(salt), _WORK, _text(wrapped))
+        out.write(head + b" " + _text(_mac(file_key, head)) + b"\n" + nonce)
+        self._out, self._cipher = out, ChaCha20Poly1305(_derived(file_key, nonce, b"payload"))
+        self._waiting, self._number = bytearray(), 0
+
+    def write(self, data: bytes) -> int:
+        """Encrypt and write data."""
+        self._waiting += data
+        while len(self._waiting) > _CHUNK:  # the last chunk is marked, so one waits until more follows
+            self._put(last=False)
+        return len(data)
+
+    def close(self) -> None:
+        """Write the last chunk."""
+        self._put(last=True)
+
+    def _put(self, *, last: bool) -> None:
+        chunk, nonce = bytes(self._waiting[:_CHUNK]), _nonce(self._number, last=last)
+        self._out.write(self._cipher.encrypt(nonce, chunk, None))
+        del self._waiting[:_CHUNK]
+        self._number += 1
+
+
+class _Decrypting:
+    """Reads the payload of an age file. Raises BackupError."""
+
+    def __init__(self, source: IO[bytes], passphrase: bytes) -> None:
+        found = _HEADER.match(source.read(_HEADER_BYTES))
+        if found is None:
+            raise BackupError("is not a backup of sparkiac")
+        head, salt, work, wrapped, mac = found.groups()
+        if int(work) > _MOST_WORK:
+            raise BackupError(f"needs 2^{int(work)} rounds of scrypt; at most 2^{_MOST_WORK} are computed")
+        key = _scrypt(passphrase, _bytes(salt), int(work))
+        file_key = _opened(key, bytes(12), _bytes(wrapped), "cannot be decrypted: the passphrase is wrong")
+        if not hmac.compare_digest(_mac(file_key, head), _bytes(mac)):
+            raise BackupError(_DAMAGED)
+        source.seek(found.end())
+        self._key = _derived(file_key, source.read(16), b"payload")
+        self._source, self._plain, self._number = source, b"", 0
+        self._next = source.read(_CHUNK + _TAG)
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes; none at the end."""
+        while len(self._plain) < size and self._next:
+            chunk, self._next = self._next, self._source.read(_CHUNK + _TAG)
+            self._plain += _opened(self._key, _nonce(self._number, last=not self._next), chunk, _DAMAGED)
+            self._number += 1
+        found, self._plain = self._plain[:size], self._plain[size:]
+        return found
+
+
+class BackupWriter:
+    """Adds files and archives of hosts to a backup."""
+
+    def __init__(self, archive: tarfile.TarFile, time: int) -> None:
+        """Write to an archive; `time` is that of the backup."""
+        self._archive, self._time = archive, time
+
+    def add(self, name: str, content: bytes, *, mode: int = 0o600, changed: int | None = None) -> None:
+        """Add a file."""
+        member = tarfile.TarInfo(name)
+        member.size, member.mode = len(content), mode
+        member.mtime = self._time if changed is None else changed
+        self._archive.addfile(member, BytesIO(content))
+
+    def host(self, name: str) -> HostParts:
+        """Return what takes the blocks of a host."""
+        return HostParts(self, f"hosts/{name}.tar")
+
+
+class HostParts:
+    """Adds the archive of a host in parts, because its size is not known at the beginning."""
+
+    def __init__(self, backup: BackupWriter, folder: str) -> None:
+        """Write to a folder of the backup."""
+        self._backup, self._folder, self._waiting, self._number = backup, folder, bytearray(), 0
+
+    def write(self, block: bytes) -> None:
+        """Take a block."""
+        self._waiting += block
+        if len(self._waiting) >= _PART:
+            self.end()
+
+    def end(self) -> None:
+        """Add what is waiting."""
+        self._backup.add(f"{self._folder}/{self._number:06}", bytes(self._waiting))
+        self._waiting.clear()
+        self._number += 1
+
+
+@contextmanager
+def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[BackupWriter]:
+    """Write a backup that only its owner can read. It has its name when it is complete. Raises OSError."""
+    new = path.with_name(unique(f".{path.name}."))
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            sealed = _Encrypting(file, passphrase)
+            with tarfile.open(fileobj=sealed, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+                backup = BackupWriter(archive, about["time"])
+                backup.add("about.json", json.dumps(about | {"format": FORMAT}).encode())
+                yield backup
+            sealed.close()
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(new, path)  # unlike a rename, it replaces nothing
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def read(path: Path, passphrase: bytes) -> Backup:
+    """Read a whole backup, so that no damage is found later. Raises BackupError and OSError."""
+    about: dict[str, Any] = {}
+    files, hosts = dict[str, BackupFile](), dict[str, bytes]()
+    for member, content in _members(path, passphrase):
+        folder, _, name = member.name.partition("/")
+        if member.name == "about.json":
+            about = json.loads(content.read())
+        elif folder == "files":
+            files[name] = BackupFile(content.read(_MOST_FILE), member.mode, int(member.mtime))
+        elif name.endswith(".json"):
+            hosts[name.removesuffix(".json")] = content.read(_MOST_FILE)
+    if about.get("format") != FORMAT:
+        raise BackupError("was written by another version of sparkiac")
+    return Backup(about, files, hosts)
+
+
+def parts(path: Path, passphrase: bytes, host: str) -> Iterator[bytes]:
+    """Yield the archive of a host. Raises BackupError and OSError."""
+    for member, content in _members(path, passphrase):
+        if member.name.startswith(f"hosts/{host}.tar/"):
+            yield content.read()
+
+
+def _members(path: Path, passphrase: bytes) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
+    with path.open("rb") as file:
+        source = _Decrypting(file, passphrase)
+        with tarfile.open(fileobj=source, mode="r|") as archive:  # type: ignore[call-overload]
+            for member in archive:
+                content = archive.extractfile(member)
+                assert content is not None  # noqa: S101  all members are files
+                yield member, content
+        while source.read(_CHUNK):
+            pass
+
+
+def _scrypt(passphrase: bytes, salt: bytes, work: int) -> bytes:
+    salted = _MAGIC + b"/scrypt" + salt
+    return hashlib.scrypt(passphrase, salt=salted, n=1 << work, r=8, p=1, dklen=32, maxmem=(1 << work + 10) + (1 << 20))
+
+
+def _opened(key: bytes, nonce: bytes, data: bytes, fault: str) -> bytes:
+    try:
+        return bytes(ChaCha20Poly1305(key).decrypt(nonce, data, None))
+    except InvalidTag:
+        raise BackupError(fault) from None
+
+
+def _derived(key: bytes, salt: bytes, info: bytes) -> bytes:
+    return HKDF(SHA256(), 32, salt, info).derive(key)
+
+
+def _mac(file_key: bytes, head: bytes) -> bytes:
+    return hmac.digest(_derived(file_key, b"", b"header"), head, "sha256")
+
+
+def _nonce(number: int, *, last: bool) -> bytes:
+    return number.to_bytes(11, "big") + bytes([last])
+
+
+def _text(data: bytes) -> bytes:
+    return b64encode(data).rstrip(b"=")
+
+
+def _bytes(text: bytes) -> bytes:
+    return b64decode(text + b"=" * (-len(text) % 4))
