@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.catalog import written
+from sparkiac.catalog.written import FactFile
 from sparkiac.model import forms
 from sparkiac.model.catalog import Recipe, Variant
 from sparkiac.report import Finding, Severity
@@ -45,6 +47,8 @@ class Library(NamedTuple):
     """Recipes of the user's repository."""
     variants: Mapping[str, Source[Variant]] = MappingProxyType({})
     """Variants of the user's repository, by vendor/name#variant; their recipe can be a shipped one."""
+    facts: Mapping[str, Source[FactFile]] = MappingProxyType({})
+    """Facts of the user's repository, by file. They stand beside those of the catalog and replace none."""
 
     def recipe(self, name: str) -> Source[Recipe] | None:
         """Return a recipe, or None if there is none. A recipe of the user has no value if its file is not valid."""
@@ -73,11 +77,16 @@ SHIPPED: Final = Library()
 
 
 def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
-    """Return the library with the recipes and variants of these files, and the findings about the files."""
+    """Return the library with the recipes, variants and facts of these files, and the findings about the files."""
     recipes: dict[str, Source[Recipe]] = {}
     variants: dict[str, Source[Variant]] = {}
+    facts: dict[str, Source[FactFile]] = {}
     findings: list[Finding] = []
     for file in files:
+        if file.parts[0] == written.FOLDER:
+            facts[file.path] = load(file.raw, name=file.path, model=FactFile)
+            findings += facts[file.path].findings
+            continue
         variant = len(file.parts) > 2  # noqa: PLR2004  vendor and name
         found: Source[Any] = load(file.raw, name=file.path, model=Variant if variant else Recipe)
         own: dict[str, Source[Any]] = variants if variant else recipes
@@ -85,7 +94,7 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
         findings += (*refused, *found.findings)
         if not refused:
             own[file.name] = found
-    library = Library(recipes, variants)
+    library = Library(recipes, variants, facts)
     return library, (*findings, *_alone(library))
 
 
