@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -13,10 +14,9 @@ from sparkiac.commands.inputs import Exit, links_path, planned, reject
 from sparkiac.commands.inventories import SUFFIXES, only_inventory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from sparkiac.plan import HostPlan
-    from sparkiac.write.backup import BackupWriter
+    from sparkiac.host.sent.saved import SavedItem
 
 PASSPHRASE_FILE: Final = click.option(
     "--passphrase-file",
@@ -24,9 +24,8 @@ PASSPHRASE_FILE: Final = click.option(
     type=click.File("rb"),
     help="File whose first line is the passphrase, also /dev/fd/N; default: it is prompted for.",
 )
-SECRETS: Final = Path("secrets")
-RECORDS: Final = "records"
-"""Folder of a backup for what is beside the inventory."""
+REPOSITORY: Final = "repository"
+_SECRETS: Final = Path("secrets")
 _BESIDE: Final = ("interfaces", "measurements")
 
 
@@ -52,26 +51,37 @@ def backup(words: tuple[str, ...], passphrase: IO[bytes] | None) -> int:
     plan = planned(inventory).plan
     secret = read_passphrase(passphrase, twice=True)
     from sparkiac import __version__
-    from sparkiac.upstream.programs import ProgramError
+    from sparkiac.fleet import saves
     from sparkiac.words.lock import size
     from sparkiac.write import backup as of_backup
 
     about = {"name": plan.name, "time": int(time.time()), "sparkiac": __version__}
     try:
         with of_backup.writing(file, secret, about) as opened:
-            for name, path in _files(inventory):
-                status = path.stat()
-                opened.add(
-                    f"files/{name}", path.read_bytes(), mode=status.st_mode & 0o777, changed=int(status.st_mtime)
-                )
-                click.echo(f"repository  {path}")
-            for host in plan.hosts:
-                _host(host, opened)
-    except ProgramError as error:
-        click.echo(f"{error}; {file} is not written", err=True)
+            for place, host in {REPOSITORY: None, **{f"hosts/{host.name}": host for host in plan.hosts}}.items():
+                opened.begin(place)
+                items = saves.save(host, opened.write) if host else _own(inventory, opened.write)
+                opened.end(json.dumps([each._asdict() for each in items]).encode())
+                for each in items:
+                    click.echo(f"{host.name if host else place}  {each.path}  {size(each.size_bytes)}")
+    except saves.FAULTS as error:
+        click.echo(f"{host.name if host else place}: {error}; {file} is not written", err=True)
         return Exit.IO
     click.echo(f"{file}: written, {size(file.stat().st_size)}, mode 0600; it cannot be read without the passphrase")
     return Exit.OK
+
+
+def _own(inventory: Path, write: Callable[[bytes], object]) -> list[SavedItem]:
+    """Write the archive of the repository, which is the current directory, and return its items."""
+    from sparkiac.host.local import LocalHost
+    from sparkiac.host.sent import saved
+
+    beside = (path for folder in _BESIDE for path in inventory.with_name(folder).rglob("*.json"))
+    files = sorted(path for path in (*_SECRETS.rglob("*"), *beside, links_path(inventory)) if path.is_file())
+    if outside := [path for path in files if not path.resolve().is_relative_to(Path.cwd())]:
+        reject(f"{outside[0]} is not in the current directory; run this in the repository of the inventory")
+    paths = [f"/{path.resolve().relative_to(Path.cwd()).as_posix()}" for path in files]
+    return saved.save(LocalHost(Path()), paths, {}, write)
 
 
 def _require_place(file: Path) -> None:
@@ -103,41 +113,3 @@ def read_passphrase(given: IO[bytes] | None, *, twice: bool) -> bytes:
         reject("--passphrase-file is missing, and without a terminal the passphrase cannot be prompted for")
     text: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice, err=True)
     return text.encode()
-
-
-def place(name: str, inventory: Path) -> Path:
-    """Return where a file of a backup belongs."""
-    folder, _, below = name.partition("/")
-    if ".." in Path(below).parts or folder not in {SECRETS.name, RECORDS}:
-        reject(f"the backup has the file {name!r}, which belongs nowhere")
-    return (SECRETS if folder == SECRETS.name else inventory.parent) / below
-
-
-def _files(inventory: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of the repository with their names in the backup."""
-    for path in sorted(SECRETS.rglob("*")):
-        if path.is_file():
-            yield f"{SECRETS.name}/{path.relative_to(SECRETS).as_posix()}", path
-    beside = (path for folder in _BESIDE for path in sorted(inventory.with_name(folder).rglob("*.json")))
-    for path in (*beside, links_path(inventory)):
-        if path.is_file():
-            yield f"{RECORDS}/{path.relative_to(inventory.parent).as_posix()}", path
-
-
-def _host(host: HostPlan, opened: BackupWriter) -> None:
-    """Add a host. Raises ProgramError."""
-    import json
-
-    from sparkiac.fleet import saves
-    from sparkiac.upstream.programs import ProgramError
-    from sparkiac.words.lock import size
-
-    parts = opened.host(host.name)
-    try:
-        items = saves.save(host, parts.write)
-    except ProgramError as error:
-        raise ProgramError(f"{host.name}: {error}") from None
-    parts.end()
-    opened.add(f"hosts/{host.name}.json", json.dumps([each._asdict() for each in items]).encode())
-    for each in items:
-        click.echo(f"{host.name}  {each.path}  {size(each.size_bytes)}")

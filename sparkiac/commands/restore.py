@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands.backup import PASSPHRASE_FILE, SECRETS, place, read_passphrase, split
+from sparkiac.commands.backup import PASSPHRASE_FILE, REPOSITORY, read_passphrase, split
 from sparkiac.commands.inputs import Exit, known, planned, reject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sparkiac.host.sent.saved import SavedItem
     from sparkiac.plan import HostPlan
     from sparkiac.write.backup import Backup
 
-_REPOSITORY: Final = "repository"
 _SAME: Final = "the same, stays"
-_MISSING: Final = "missing, is put back"
-_OLDER: Final = "differs, is replaced"
-_NEWER: Final = "newer than the backup ({}), is replaced"
 _OWN: Final = "of the host itself, stays"
-
-
-class _Step(NamedTuple):
-    """What happens to a file of the repository, or to an item of a host."""
-
-    where: str
-    """Name of the host, or `repository`."""
-    path: str
-    what: str
-    item: SavedItem | None = None
-    """The item as it was saved; None for a file of the repository."""
 
 
 @click.command()
@@ -53,35 +39,30 @@ def restore(words: tuple[str, ...], passphrase: IO[bytes] | None, *, yes: bool) 
     Exit codes: 0 done or nothing to do, 2 bad input, a wrong passphrase or a damaged file, 6 a host or file cannot be
     read or written; the other hosts are restored. 130 answered with no.
     """
-    inventory, file, hosts = split(words)
+    inventory, file, names = split(words)
     if not file.is_file():
         reject(f"there is no file {click.format_filename(file)}")
     plan = planned(inventory).plan
-    names = [host.name for host in plan.hosts]
-    chosen = {known("host", each, names) for each in hosts}
+    chosen = {known("host", each, [host.name for host in plan.hosts]) for each in names}
     if not (yes or os.isatty(0)):
         reject("a confirmation needs a terminal: add --yes")
     secret = read_passphrase(passphrase, twice=False)
+    from sparkiac.write import backup
+
     saved = _opened(file, secret, plan.name)
-    steps = [] if chosen else [*_of_repository(saved, inventory)]
-    reached: dict[str, HostPlan] = {}
-    for host in plan.hosts:
-        if host.name in saved.hosts and (host.name in chosen or not chosen):
-            found = _of_host(host, saved)
-            reached |= {host.name: host} if found is not None else {}
-            steps += found or ()
-    lost = len(reached) < len(chosen or [name for name in names if name in saved.hosts])
-    code = Exit.IO if lost else Exit.OK
-    for each in steps:
-        click.echo(f"{each.where}  {each.path}  {each.what}")
-    due = [each for each in steps if each.what not in {_SAME, _OWN}]
+    places: dict[str, HostPlan | None] = {} if chosen else {REPOSITORY: None}
+    places |= {f"hosts/{host.name}": host for host in plan.hosts if not chosen or host.name in chosen}
+    found = {place: _due(host, saved.items[place]) for place, host in places.items() if place in saved.items}
+    due = {place: items for place, items in found.items() if items}
+    code = Exit.IO if None in found.values() else Exit.OK
     if not due:
         click.echo("nothing to restore")
         return code
     if not yes:
-        click.confirm(f"Restore {len(due)} of them?", err=True, abort=True)
-    _write(saved, due, inventory)
-    return max(code, *[_restore(host, due, file, secret) for host in reached.values()], Exit.OK)
+        click.confirm(f"Restore {sum(map(len, due.values()))} of them?", err=True, abort=True)
+    return max(
+        code, *(_restored(places[place], items, backup.parts(file, secret, place)) for place, items in due.items())
+    )
 
 
 def _opened(file: Path, secret: bytes, name: str) -> Backup:
@@ -102,74 +83,58 @@ def _moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _of_repository(saved: Backup, inventory: Path) -> Iterator[_Step]:
-    for name, file in saved.files.items():
-        path = place(name, inventory)
-        if not path.exists():
-            what = _MISSING
-        elif path.read_bytes() == file.content:
-            what = _SAME
-        else:
-            what = _differs(int(path.stat().st_mtime), file.changed)
-        yield _Step(_REPOSITORY, name, what)
-
-
-def _differs(changed: int, before: int) -> str:
-    return _NEWER.format(_moment(changed)) if changed > before else _OLDER
-
-
-def _of_host(host: HostPlan, saved: Backup) -> list[_Step] | None:
-    """Compare a host with the backup; None if it cannot be read."""
+def _due(host: HostPlan | None, saved: bytes) -> list[SavedItem] | None:
+    """Compare a host, or the repository, with the backup; return what is to be put back, None if it cannot be read."""
     from sparkiac.fleet import saves
-    from sparkiac.upstream.programs import ProgramError
 
+    where, due = host.name if host else REPOSITORY, []
     try:
-        present = {each.path: each for each in saves.look(host)}
-        items = saves.items(saved.hosts[host.name])
-    except (ProgramError, ValueError) as error:
-        click.echo(f"{host.name}: {error}", err=True)
+        for item, state in _compared(host, saves.items(saved)):
+            click.echo(f"{where}  {item.path}  {state}")
+            due += [] if state in {_SAME, _OWN} else [item]
+    except saves.FAULTS as error:
+        click.echo(f"{where}: {error}", err=True)
         return None
-    return [_Step(host.name, each.path, _of_item(each, present), each) for each in items]
+    return due
 
 
-def _of_item(item: SavedItem, present: Mapping[str, SavedItem]) -> str:
+def _compared(host: HostPlan | None, items: Sequence[SavedItem]) -> Iterator[tuple[SavedItem, str]]:
+    """Yield each saved item and what becomes of it. Raises `saves.FAULTS`."""
+    from sparkiac.fleet import saves
+    from sparkiac.host.local import LocalHost
+    from sparkiac.host.sent.saved import described
     from sparkiac.host.switch.history import HISTORY
 
-    found = present.get(item.path)
-    if found is None:
-        return _MISSING
-    if found.sha256 == item.sha256:
-        return _SAME
-    if item.path == HISTORY:
-        return _OWN
-    return _differs(found.changed, item.changed)
+    here = LocalHost(Path())
+    own = (described(here, each.path) for each in items if here.path(each.path).exists()) if host is None else ()
+    present = {each.path: each for each in (own if host is None else saves.look(host))}
+    for item in items:
+        found = present.get(item.path)
+        if found is None:
+            yield item, "missing, is put back"
+        elif found.sha256 == item.sha256:
+            yield item, _SAME
+        elif item.path == HISTORY:
+            yield item, _OWN
+        else:
+            newer = f"newer than the backup ({_moment(found.changed)})" if found.changed > item.changed else "differs"
+            yield item, f"{newer}, is replaced"
 
 
-def _write(saved: Backup, due: Sequence[_Step], inventory: Path) -> None:
-    """Write the files of the repository."""
-    from sparkiac.write import replace
-
-    for each in due:
-        if each.where == _REPOSITORY and each.item is None:
-            file, path = saved.files[each.path], place(each.path, inventory)
-            path.parent.mkdir(mode=0o700 if path.parent == SECRETS else 0o777, parents=True, exist_ok=True)
-            replace(path, file.content, mode=file.mode)
-            os.utime(path, (file.changed, file.changed))
-
-
-def _restore(host: HostPlan, due: Sequence[_Step], file: Path, secret: bytes) -> Exit:
-    """Restore the items of a host, and print the result."""
+def _restored(host: HostPlan | None, items: list[SavedItem], parts: Iterator[bytes]) -> Exit:
+    """Put items back, and print the result."""
     from sparkiac.fleet import saves
-    from sparkiac.upstream.programs import ProgramError
-    from sparkiac.write import backup
+    from sparkiac.host.local import LocalHost
+    from sparkiac.host.sent import saved
 
-    items = [each.item for each in due if each.where == host.name and each.item is not None]
-    if not items:
-        return Exit.OK
+    where = host.name if host else REPOSITORY
     try:
-        saves.restore(host, items, backup.parts(file, secret, host.name))
-    except ProgramError as error:
-        click.echo(f"{host.name}: {error}", err=True)
+        if host:
+            saves.restore(host, items, parts)
+        else:
+            saved.restore(LocalHost(Path()), [], items, BytesIO(b"".join(parts)))
+    except saves.FAULTS as error:
+        click.echo(f"{where}: {error}", err=True)
         return Exit.IO
-    click.echo(f"{host.name}: restored {len(items)}")
+    click.echo(f"{where}: restored {len(items)}")
     return Exit.OK

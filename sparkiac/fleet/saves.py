@@ -34,21 +34,22 @@ def directories(host: HostPlan) -> list[DataDirectory]:
     return [*containers, *(DataDirectory(each.state, each.unit, each.user) for each in host.programs)]
 
 
+FAULTS: Final = (HostFailure, ProgramError, ValueError)
+"""What the functions below raise."""
+
+
 def look(host: HostPlan) -> list[SavedItem]:
-    """Return the items of a host as they are. Raises ProgramError."""
+    """Return the items of a host as they are. Raises HostFailure, ProgramError and ValueError."""
     late = HostFailure(f"no answer within {_TIMEOUT_S} s", reachable=False)
     sent = programs.bundled("sent.saved", _FILES, "look", _json(directories(host)))
-    try:
-        done = run(endpoint(host), _words(sent), sent.text, timeout_s=_TIMEOUT_S, late=late)
-        if done.returncode:
-            raise ProgramError(programs.last_line(done.stderr, f"exit code {done.returncode}"))
-        return items(done.stdout)
-    except (HostFailure, ValueError) as error:
-        raise ProgramError(str(error)) from None
+    done = run(endpoint(host), _words(sent), sent.text, timeout_s=_TIMEOUT_S, late=late)
+    if done.returncode:
+        raise ProgramError(programs.last_line(done.stderr, f"exit code {done.returncode}"))
+    return items(done.stdout)
 
 
 def save(host: HostPlan, keep: Callable[[bytes], None]) -> list[SavedItem]:
-    """Pass the archive of a host to `keep` in blocks, and return its items. Raises ProgramError."""
+    """Pass the archive of a host to `keep` in blocks, and return its items. Raises ProgramError and ValueError."""
     with _running(host, "save", _json(directories(host))) as program, program.started() as output:
         while size := int.from_bytes(output.read(LENGTH), "big"):
             block = output.read(min(size, BLOCK))
@@ -56,10 +57,7 @@ def save(host: HostPlan, keep: Callable[[bytes], None]) -> list[SavedItem]:
                 raise ProgramError("the archive ends early")
             keep(block)
         text = output.read(_LONGEST)
-    try:
-        return items(text)
-    except ValueError as error:
-        raise ProgramError(str(error)) from None
+    return items(text)
 
 
 def restore(host: HostPlan, chosen: Iterable[SavedItem], parts: Iterable[bytes]) -> None:

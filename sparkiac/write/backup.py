@@ -2,10 +2,10 @@
 
 `age --decrypt` and `tar` read it without sparkiac. Its members, in this order:
 
-about.json             format, name of the inventory, time, version of sparkiac
-files/PATH             files of the repository
-hosts/NAME.tar/000000  tar archive of a host, in parts; `cat` joins them
-hosts/NAME.json        its items, with hashes
+about.json              format, name of the inventory, time, version of sparkiac
+repository.tar/000000   tar archive of the files of the repository, in parts; `cat` joins them
+repository.json         its items, with hashes
+hosts/NAME.tar/000000, hosts/NAME.json: the same of a host
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WORK: Final = 18
 """Binary logarithm of the rounds of scrypt, as age itself uses it: 256 MiB and about a second."""
 _MOST_WORK: Final = 20
 _PART: Final = 1 << 24
-_MOST_FILE: Final = 1 << 26
+_MOST_ITEMS: Final = 1 << 20
 _DAMAGED: Final = "is damaged: it was changed, or it ends early"
 
 
@@ -51,23 +51,12 @@ class BackupError(Exception):
     """A backup cannot be read; the text gives the reason."""
 
 
-class BackupFile(NamedTuple):
-    """A file of the repository."""
-
-    content: bytes
-    mode: int
-    changed: int
-    """When it was changed last, in seconds since 1970."""
-
-
 class Backup(NamedTuple):
-    """What a backup contains, without the archives of the hosts."""
+    """What a backup contains, without its archives."""
 
     about: dict[str, Any]
-    files: dict[str, BackupFile]
-    """Path → file."""
-    hosts: dict[str, bytes]
-    """Name → its items."""
+    items: dict[str, bytes]
+    """`repository` or hosts/NAME → its items."""
 
 
 class _Encrypting:
@@ -129,40 +118,36 @@ class _Decrypting:
 
 
 class BackupWriter:
-    """Adds files and archives of hosts to a backup."""
+    """Adds archives to a backup, in parts, because their sizes are not known at the beginning."""
 
-    def __init__(self, archive: tarfile.TarFile, time: int) -> None:
-        """Write to an archive; `time` is that of the backup."""
-        self._archive, self._time = archive, time
+    def __init__(self, archive: tarfile.TarFile) -> None:
+        """Write to an archive."""
+        self._archive, self._waiting = archive, bytearray()
+        self._place, self._number = "", 0
 
-    def add(self, name: str, content: bytes, *, mode: int = 0o600, changed: int | None = None) -> None:
-        """Add a file."""
-        member = tarfile.TarInfo(name)
-        member.size, member.mode = len(content), mode
-        member.mtime = self._time if changed is None else changed
-        self._archive.addfile(member, BytesIO(content))
-
-    def host(self, name: str) -> HostParts:
-        """Return what takes the blocks of a host."""
-        return HostParts(self, f"hosts/{name}.tar")
-
-
-class HostParts:
-    """Adds the archive of a host in parts, because its size is not known at the beginning."""
-
-    def __init__(self, backup: BackupWriter, folder: str) -> None:
-        """Write to a folder of the backup."""
-        self._backup, self._folder, self._waiting, self._number = backup, folder, bytearray(), 0
+    def begin(self, place: str) -> None:
+        """Begin the archive of a place: `repository` or hosts/NAME."""
+        self._place, self._number = place, 0
 
     def write(self, block: bytes) -> None:
-        """Take a block."""
+        """Add a block to the archive."""
         self._waiting += block
         if len(self._waiting) >= _PART:
-            self.end()
+            self._flush()
 
-    def end(self) -> None:
-        """Add what is waiting."""
-        self._backup.add(f"{self._folder}/{self._number:06}", bytes(self._waiting))
+    def end(self, items: bytes) -> None:
+        """End the archive, and add its items."""
+        self._flush()
+        self.add(f"{self._place}.json", items)
+
+    def add(self, name: str, content: bytes) -> None:
+        """Add a file."""
+        member = tarfile.TarInfo(name)
+        member.size, member.mode = len(content), 0o600
+        self._archive.addfile(member, BytesIO(content))
+
+    def _flush(self) -> None:
+        self.add(f"{self._place}.tar/{self._number:06}", bytes(self._waiting))
         self._waiting.clear()
         self._number += 1
 
@@ -175,7 +160,7 @@ def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[Ba
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             sealed = _Encrypting(file, passphrase)
             with tarfile.open(fileobj=sealed, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
-                backup = BackupWriter(archive, about["time"])
+                backup = BackupWriter(archive)
                 backup.add("about.json", json.dumps(about | {"format": FORMAT}).encode())
                 yield backup
             sealed.close()
@@ -188,25 +173,21 @@ def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[Ba
 
 def read(path: Path, passphrase: bytes) -> Backup:
     """Read a whole backup, so that no damage is found later. Raises BackupError and OSError."""
-    about: dict[str, Any] = {}
-    files, hosts = dict[str, BackupFile](), dict[str, bytes]()
-    for member, content in _members(path, passphrase):
-        folder, _, name = member.name.partition("/")
-        if member.name == "about.json":
-            about = json.loads(content.read())
-        elif folder == "files":
-            files[name] = BackupFile(content.read(_MOST_FILE), member.mode, int(member.mtime))
-        elif name.endswith(".json"):
-            hosts[name.removesuffix(".json")] = content.read(_MOST_FILE)
+    found = {
+        member.name.removesuffix(".json"): content.read(_MOST_ITEMS)
+        for member, content in _members(path, passphrase)
+        if member.name.endswith(".json")
+    }
+    about = json.loads(found.pop("about", b"{}"))
     if about.get("format") != FORMAT:
         raise BackupError("was written by another version of sparkiac")
-    return Backup(about, files, hosts)
+    return Backup(about, found)
 
 
-def parts(path: Path, passphrase: bytes, host: str) -> Iterator[bytes]:
-    """Yield the archive of a host. Raises BackupError and OSError."""
+def parts(path: Path, passphrase: bytes, place: str) -> Iterator[bytes]:
+    """Yield the archive of a place. Raises BackupError and OSError."""
     for member, content in _members(path, passphrase):
-        if member.name.startswith(f"hosts/{host}.tar/"):
+        if member.name.startswith(f"{place}.tar/"):
             yield content.read()
 
 

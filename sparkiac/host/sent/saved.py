@@ -17,10 +17,10 @@ import shutil
 import stat
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from .. import durable
 from ..contract import validated
@@ -31,8 +31,8 @@ from ..switch.history import HISTORY
 BLOCK = 1 << 20
 LENGTH = 4
 """Bytes of the length before each block."""
-NEW, FORMER = ".restoring", ".replaced"
-"""Suffixes of an item that arrives, and of one that it has replaced."""
+NEW = ".restoring"
+"""Suffix of an item that arrives."""
 
 
 class DataDirectory(NamedTuple):
@@ -59,12 +59,18 @@ class SavedError(RuntimeError):
     """The host cannot be saved or restored; the text says why and what to do."""
 
 
+class Sink(NamedTuple):
+    """Where an archive is written."""
+
+    write: Callable[[bytes], object]
+
+
 def existing(machine: LocalHost, wanted: list[DataDirectory]) -> list[str]:
     """Return the paths of the items that this host has."""
     folder = machine.path(SECRETS)
     secrets = [f"{SECRETS}/{each.name}" for each in sorted(folder.iterdir())] if folder.is_dir() else []
     paths = [*secrets, HISTORY, *(each.path for each in wanted)]
-    return [path for path in paths if machine.path(path).exists() and not path.endswith((NEW, FORMER))]
+    return [path for path in paths if machine.path(path).exists() and not path.endswith(NEW)]
 
 
 def tree(top: Path) -> Iterator[Path]:
@@ -77,8 +83,9 @@ def tree(top: Path) -> Iterator[Path]:
             yield from tree(each)
 
 
-def described(path: str, top: Path) -> SavedItem:
-    """Return an item; `top` is where it is."""
+def described(machine: LocalHost, path: str, suffix: str = "") -> SavedItem:
+    """Return an item as it is on this host; with a suffix, one that has arrived."""
+    top = machine.path(path + suffix)
     total, size, changed = hashlib.sha256(), 0, 0
     for each in tree(top):
         status = each.lstat()
@@ -120,114 +127,66 @@ def require(machine: LocalHost, *argv: str) -> None:
         raise SavedError(f"`{' '.join(argv)}` failed: {' '.join(done.errors.split())}")
 
 
-class Blocks:
-    """Writes what it gets with its length before it, so that the reader knows where it ends."""
-
-    def __init__(self, out: BinaryIO) -> None:
-        """Write to `out`."""
-        self.out = out
-
-    def write(self, data: bytes) -> int:
-        """Write a block."""
-        self.out.write(len(data).to_bytes(LENGTH, "big") + data)
-        return len(data)
-
-
-def save(machine: LocalHost, wanted: list[DataDirectory], out: BinaryIO) -> None:
-    """Write the items of this host as a tar archive, an empty block, and a line about the items."""
-    units = {each.path: each.unit for each in wanted}
+def save(
+    machine: LocalHost, paths: list[str], units: dict[str, str], write: Callable[[bytes], object]
+) -> list[SavedItem]:
+    """Write a tar archive of these paths, and return the items; `units` are those that use a path."""
     items = []
-    with tarfile.open(fileobj=Blocks(out), mode="w|", bufsize=BLOCK, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
-        for path in existing(machine, wanted):
+    sink: Any = Sink(write)
+    with tarfile.open(fileobj=sink, mode="w|", bufsize=BLOCK, format=tarfile.PAX_FORMAT) as archive:
+        for path in paths:
             top = machine.path(path)
             with stopped(machine, units.get(path)):
                 for each in tree(top):
-                    archive.inodes = {}  # a second name of a file is a file of its own
+                    archive.inodes = {}  # type: ignore[attr-defined]  # a second name of a file is a file of its own
                     name = f"{path.lstrip('/')}/{each.relative_to(top)}".removesuffix("/.")
                     archive.add(each, name, recursive=False)
-                items.append(described(path, top)._asdict())
-    Blocks(out).write(b"")
-    out.write(json.dumps(items).encode())
-    out.flush()
+                items.append(described(machine, path))
+    return items
 
 
 def restore(machine: LocalHost, wanted: list[DataDirectory], items: list[SavedItem], source: BinaryIO) -> None:
     """Put items back from an archive; each replaces what is there when all of them have arrived as they were saved."""
     data = {each.path: each for each in wanted}
-    chosen = {each.path.lstrip("/"): each for each in items}
-    for each in items:
-        remove(machine.path(each.path + NEW))
-        durable.make_directory(machine.path(SECRETS).parent)
-        durable.make_directory(machine.path(each.path).parent, 0o700 if each.path.startswith(SECRETS) else 0o755)
-    folders = []
+    chosen = {each.path.lstrip("/"): each.path for each in items}
+    for path in chosen.values():
+        require_user(data.get(path))
+        remove(machine.path(path + NEW))
+        make_parent(machine, path)
     with tarfile.open(fileobj=source, mode="r|", bufsize=BLOCK) as archive:
+        # The filters of newer versions leave out owners; what this program has written needs none.
+        archive.extraction_filter = getattr(tarfile, "fully_trusted_filter", None)
         for member in archive:
-            item = next((each for path, each in chosen.items() if f"{member.name}/".startswith(f"{path}/")), None)
-            if item is not None:
-                place = placed(machine.path(item.path + NEW), member.name[len(item.path) :])
-                extract(archive, member, place)
-                owned = data[item.path].user if item.path in data else None
-                folders.append((place, member, owner(member, owned)))
-    for place, member, ids in reversed(folders):
-        dress(place, member, ids)
+            name = next((each for each in chosen if f"{member.name}/".startswith(f"{each}/")), None)
+            if name is not None:
+                member.name = f"{name}{NEW}{member.name[len(name) :]}"
+                owned = data.get(chosen[name])
+                archive.extract(member, machine.root, numeric_owner=owned is None or owned.user is None)
     for item in items:
-        new = machine.path(item.path + NEW)
-        if not new.exists() or described(item.path, new)._replace(changed=item.changed) != item:
+        if not machine.path(item.path + NEW).exists() or described(machine, item.path, NEW)[:3] != item[:3]:
             raise SavedError(f"{item.path} did not arrive as it was saved; nothing was replaced: try again")
     os.sync()
-    for item in items:
-        with stopped(machine, data[item.path].unit if item.path in data else None):
-            swap(machine.path(item.path))
+    for path in chosen.values():
+        with stopped(machine, data[path].unit if path in data else None):
+            remove(machine.path(path))
+            durable.rename(machine.path(path + NEW), machine.path(path))
 
 
-def placed(top: Path, below: str) -> Path:
-    """Return the path of a member; refuse one that would be outside of its item."""
-    path = top.joinpath(*Path(below.lstrip("/")).parts)
-    inside = [each for each in path.parents if each == top or top in each.parents]
-    if ".." in path.parts or any(each.is_symlink() for each in inside):
-        raise SavedError(f"the archive has the path {below!r}, which is not in {top}")
-    return path
-
-
-def extract(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
-    """Write a member, for now readable only by root."""
-    content = archive.extractfile(member) if member.isreg() else None
-    if content is not None:
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-            shutil.copyfileobj(content, file, BLOCK)
-    elif member.issym():
-        place.symlink_to(member.linkname)
-    elif member.isdir():
-        place.mkdir(mode=0o700)
-
-
-def owner(member: tarfile.TarInfo, user: str | None) -> tuple[int, int]:
-    """Return user and group of a member: those of a user by name, for a program; else its numbers."""
-    if user is None or member.uname != user:
-        return member.uid, member.gid
+def require_user(data: DataDirectory | None) -> None:
+    """Raise SavedError if the owner of data does not exist on this host."""
     try:
-        found = pwd.getpwnam(user)
+        pwd.getpwnam(data.user if data and data.user else "root")
     except KeyError:
-        raise SavedError(f"this host has no user {user}, whose data are restored: create it first") from None
-    return found.pw_uid, found.pw_gid
+        raise SavedError(
+            f"this host has no user {data and data.user}, whose data are restored: create it first"
+        ) from None
 
 
-def dress(place: Path, member: tarfile.TarInfo, ids: tuple[int, int]) -> None:
-    """Give a member its owner, mode and time."""
-    os.chown(place, *ids, follow_symlinks=False)
-    if not member.issym():
-        place.chmod(member.mode & 0o7777)
-    os.utime(place, (member.mtime, member.mtime), follow_symlinks=False)
-
-
-def swap(place: Path) -> None:
-    """Replace an item by the one that has arrived."""
-    new, former = place.with_name(place.name + NEW), place.with_name(place.name + FORMER)
-    if place.exists():
-        remove(former)
-        durable.rename(place, former)
-    durable.rename(new, place)
-    remove(former)
+def make_parent(machine: LocalHost, path: str) -> None:
+    """Make the directory of an item; only root can enter that of secrets."""
+    parent = machine.path(path).parent
+    durable.make_directory(parent.parent)
+    durable.make_directory(parent, 0o700 if parent.name == Path(SECRETS).name else 0o755)
 
 
 def remove(path: Path) -> None:
@@ -243,17 +202,23 @@ def main(argv: list[str]) -> int:
     machine, (verb, *texts) = LocalHost(), argv
     data, *given = [json.loads(each) for each in texts]
     wanted = [DataDirectory(**each) for each in validated("program", "WANTED", data, list[DataDirectory])]
+    out = sys.stdout.buffer
     try:
-        if verb != "look":
+        if verb == "restore":
             lease.require(machine, "")
-        if verb == "save":
-            save(machine, wanted, sys.stdout.buffer)
-        elif verb == "restore":
             items = [SavedItem(**each) for each in validated("program", "ITEMS", given[0], list[SavedItem])]
             restore(machine, wanted, items, sys.stdin.buffer)
+            return 0
+        paths = existing(machine, wanted)
+        if verb == "save":
+            lease.require(machine, "")
+            units = {each.path: each.unit for each in wanted}
+            found = save(machine, paths, units, lambda block: out.write(len(block).to_bytes(LENGTH, "big") + block))
+            out.write(bytes(LENGTH))
         else:
-            found = [described(path, machine.path(path))._asdict() for path in existing(machine, wanted)]
-            print(json.dumps(found))  # noqa: T201
+            found = [described(machine, path) for path in paths]
+        out.write(json.dumps([each._asdict() for each in found]).encode())
+        out.flush()
     except PermissionError as error:
         sys.stderr.write(f"{error.filename} cannot be read or written: it needs root, or sudo without a password\n")
         return 1
