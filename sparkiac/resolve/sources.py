@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
-from sparkiac.catalog.library import RecipeText
+from sparkiac.catalog import interfaces
+from sparkiac.catalog.library import INTERFACES, RecipeText
 from sparkiac.model import forms
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock, LockedSource, RecipeSource
@@ -83,8 +85,13 @@ def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator
         yield f"{path} is in the lock, but the file does not exist"
 
 
-def powers(raw: bytes) -> set[str]:
-    """Return what a recipe allows that a reader must not miss: code of others, and files of the host."""
+def powers(path: str, raw: bytes) -> set[str]:
+    """Return what a file allows that a reader must not miss: code of others, files of the host, options of images."""
+    if path.startswith(f"{INTERFACES}/"):
+        with suppress(ValueError, RecursionError):  # a former file may have been changed by hand
+            image = interfaces.captured(raw)
+            return {f"the options of {image.reference} ({', '.join(image.digests)})"}
+        return set()
     data = read(raw, name="")[0].data
     container = mapping(data, "container")
     remote = ["set.trust_remote_code"] if mapping(data, "set").get("trust_remote_code") else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ import yaml
 
 from tests.commands.test_own_recipes import INVENTORY as OWN
 from tests.commands.test_own_recipes import RECIPE
+from tests.conftest import ROOT
 from tests.plan.fleets import LOCK
 from tests.upstream import git_server
 from tests.upstream.git_server import git
@@ -308,6 +310,31 @@ def test_a_source_carries_facts_as_it_carries_recipes(cli: Cli, upstream: Upstre
     own.parent.mkdir()
     own.write_text(FACT.replace("our agents", "our own"))
     assert "too little for our own (facts/own.yaml)" in cli("check", "inventories/lab.yaml").err
+
+
+def test_a_source_carries_interfaces_and_says_of_which_images(cli: Cli, upstream: Upstream) -> None:
+    """Its options are those of the image with that digest, as if they had been captured here."""
+    digest = f"sha256:{'1' * 64}"
+    interface = json.loads((ROOT / "sparkiac/catalog/vllm/0.19.0.json").read_text())
+    image = {"reference": "example.org/vllm:1", "digests": [digest]}
+    captured = interface | {"version": "0.19.0", "format": 1, "image": image}
+    upstream.commit(
+        {
+            "recipes/ours/chat.yaml": RECIPE.replace("nvcr.io/nvidia/vllm:26.04-py3", f"example.org/vllm:1@{digest}"),
+            "recipes/interfaces/ours.yaml": json.dumps(captured),
+            "recipes/interfaces/deep.yaml": "[" * 200_000,
+        }
+    )
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert f"team: interfaces/ours.yaml allows the options of example.org/vllm:1 ({digest})\n" in done.out
+    assert "interfaces/deep.yaml:1:1: not used: INV002 not the interface of an image" in done.err
+    inventory = upstream.folder / "inventories/lab.yaml"
+    text = inventory.read_text()
+    inventory.write_text(text.replace("recipe: ours/chat", "recipe: ours/chat, set: {no_such_option: 1}"))
+    assert "FLG101" in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
+    shutil.rmtree(upstream.folder / "sources/team/interfaces")
+    assert "RCP005" in cli("check", "inventories/lab.yaml").err
 
 
 def test_code_of_others_and_files_of_the_host_have_a_line_of_their_own(cli: Cli, upstream: Upstream) -> None:

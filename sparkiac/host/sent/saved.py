@@ -20,6 +20,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 from .. import durable
@@ -57,12 +58,6 @@ class SavedItem(NamedTuple):
 
 class SavedError(RuntimeError):
     """The host cannot be saved or restored; the text says why and what to do."""
-
-
-class Sink(NamedTuple):
-    """Where an archive is written."""
-
-    write: Callable[[bytes], object]
 
 
 def existing(machine: LocalHost, wanted: list[DataDirectory]) -> list[str]:
@@ -132,7 +127,7 @@ def save(
 ) -> list[SavedItem]:
     """Write a tar archive of these paths, and return the items; `units` are those that use a path."""
     items = []
-    sink: Any = Sink(write)
+    sink: Any = SimpleNamespace(write=write)
     with tarfile.open(fileobj=sink, mode="w|", bufsize=BLOCK, format=tarfile.PAX_FORMAT) as archive:
         for path in paths:
             top = machine.path(path)
