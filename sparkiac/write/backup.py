@@ -159,7 +159,7 @@ def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[Ba
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             sealed = _Encrypting(file, passphrase)
-            with tarfile.open(fileobj=sealed, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+            with tarfile.open(fileobj=sealed, mode="w|", bufsize=_CHUNK, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
                 backup = BackupWriter(archive)
                 backup.add("about.json", json.dumps(about | {"format": FORMAT}).encode())
                 yield backup
@@ -194,7 +194,7 @@ def parts(path: Path, passphrase: bytes, place: str) -> Iterator[bytes]:
 def _members(path: Path, passphrase: bytes) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
     with path.open("rb") as file:
         source = _Decrypting(file, passphrase)
-        with tarfile.open(fileobj=source, mode="r|") as archive:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=source, mode="r|", bufsize=_CHUNK) as archive:  # type: ignore[call-overload]
             for member in archive:
                 content = archive.extractfile(member)
                 assert content is not None  # noqa: S101  all members are files
