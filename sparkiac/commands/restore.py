@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SAME: Final = "the same, stays"
 _OWN: Final = "of the host itself, stays"
+_UNUSED: Final = "nothing in the inventory uses it, is left out"
 
 
 @click.command()
@@ -91,7 +92,7 @@ def _due(host: HostPlan | None, saved: bytes) -> list[SavedItem] | None:
     try:
         for item, state in _compared(host, saves.items(saved)):
             click.echo(f"{where}  {item.path}  {state}")
-            due += [] if state in {_SAME, _OWN} else [item]
+            due += [] if state in {_SAME, _OWN, _UNUSED} else [item]
     except saves.FAULTS as error:
         click.echo(f"{where}: {error}", err=True)
         return None
@@ -110,7 +111,9 @@ def _compared(host: HostPlan | None, items: Sequence[SavedItem]) -> Iterator[tup
     present = {each.path: each for each in (own if host is None else saves.look(host))}
     for item in items:
         found = present.get(item.path)
-        if found is None:
+        if ".." in Path(item.path).parts or (host and not saves.has_place(host, item.path)):
+            yield item, _UNUSED
+        elif found is None:
             yield item, "missing, is put back"
         elif found.sha256 == item.sha256:
             yield item, _SAME

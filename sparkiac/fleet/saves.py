@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from sparkiac.fleet.query import AS_ROOT, HostFailure, endpoint, run
 from sparkiac.host.contract import parsed, validated
+from sparkiac.host.local import SECRETS
 from sparkiac.host.sent.saved import BLOCK, LENGTH, DataDirectory, SavedItem
+from sparkiac.host.switch.history import HISTORY
 from sparkiac.plan import HostPlan
 from sparkiac.upstream import programs
 from sparkiac.upstream.programs import ProgramError, RunningProgram
@@ -32,6 +34,13 @@ def directories(host: HostPlan) -> list[DataDirectory]:
         if each.storage.data is not None and not each.server.pulls
     ]
     return [*containers, *(DataDirectory(each.state, each.unit, each.user) for each in host.programs)]
+
+
+def has_place(host: HostPlan, path: str) -> bool:
+    """Return whether an item belongs to a host as it is planned."""
+    folder, _, name = path.rpartition("/")
+    is_secret = folder == SECRETS and name not in {"", ".."}
+    return is_secret or path == HISTORY or path in {each.path for each in directories(host)}
 
 
 FAULTS: Final = (HostFailure, ProgramError, ValueError)

@@ -277,6 +277,17 @@ def test_a_backup_of_another_inventory_is_refused(cli: Cli, fleet: Path) -> None
     assert (done.code, "is a backup of open-webui, not of other" in done.err) == (2, True)
 
 
+def test_data_of_a_service_that_is_gone_are_left_out(cli: Cli, fleet: Path) -> None:
+    assert save(cli, fleet).code == 0
+    path = Path("inventories/lab.yaml")
+    path.write_text(path.read_text().replace("  chat:\n", "  talk:\n"))
+    shutil.rmtree(fleet / SECOND / "var")
+    done = restore(cli, fleet, "--yes")
+    assert "spark-02  /var/lib/sparkiac/chat  nothing in the inventory uses it, is left out" in done.out
+    assert (done.code, "spark-02: restored 1" in done.out) == (0, True)
+    assert not (fleet / SECOND / "var/lib/sparkiac/chat").exists()
+
+
 def test_an_apply_that_runs_prevents_both(cli: Cli, fleet: Path) -> None:
     assert save(cli, fleet).code == 0
     uptime = float(Path("/proc/uptime").read_text().split()[0])

@@ -14,6 +14,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import stat
 import sys
 import tarfile
@@ -198,6 +199,8 @@ def main(argv: list[str]) -> int:
     data, *given = [json.loads(each) for each in texts]
     wanted = [DataDirectory(**each) for each in validated("program", "WANTED", data, list[DataDirectory])]
     out = sys.stdout.buffer
+    for number in (signal.SIGHUP, signal.SIGTERM):  # a stopped unit starts again also then
+        signal.signal(number, lambda *_: sys.exit(1))
     try:
         if verb == "restore":
             lease.require(machine, "")
