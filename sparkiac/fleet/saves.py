@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import IO, Any, Final
 
-from sparkiac.fleet.query import AS_ROOT, HostFailure, endpoint, run
+from sparkiac.fleet.query import AS_ROOT, endpoint
 from sparkiac.host.contract import parsed, validated
 from sparkiac.host.local import SECRETS
 from sparkiac.host.sent.saved import BLOCK, LENGTH, DataDirectory, SavedItem
@@ -21,8 +21,6 @@ _FILES: Final = (
     *("switch/__init__.py", "switch/history.py", "switch/lease.py"),
 )
 """What `sent.saved` imports."""
-_TIMEOUT_S: Final = 600
-"""The look reads all data of services."""
 _LONGEST: Final = 1 << 20
 
 
@@ -43,38 +41,29 @@ def has_place(host: HostPlan, path: str) -> bool:
     return is_secret or path == HISTORY or path in {each.path for each in directories(host)}
 
 
-FAULTS: Final = (HostFailure, ProgramError, ValueError)
+FAULTS: Final = (ProgramError, ValueError)
 """What the functions below raise."""
 
 
 def look(host: HostPlan) -> list[SavedItem]:
-    """Return the items of a host as they are. Raises HostFailure, ProgramError and ValueError."""
-    late = HostFailure(f"no answer within {_TIMEOUT_S} s", reachable=False)
-    sent = programs.bundled("sent.saved", _FILES, "look", _json(directories(host)))
-    done = run(endpoint(host), _words(sent), sent.text, timeout_s=_TIMEOUT_S, late=late)
-    if done.returncode:
-        raise ProgramError(programs.last_line(done.stderr, f"exit code {done.returncode}"))
-    return items(done.stdout)
+    """Return the items of a host as they are. Raises `FAULTS`."""
+    with _answering(host, "look", directories(host)) as output:
+        text = output.read(_LONGEST)
+    return items(text)
 
 
 def save(host: HostPlan, keep: Callable[[bytes], None]) -> list[SavedItem]:
-    """Pass the archive of a host to `keep` in blocks, and return its items. Raises ProgramError and ValueError."""
-    with _running(host, "save", _json(directories(host))) as program, program.started() as output:
+    """Pass the archive of a host to `keep` in blocks, and return its items. Raises `FAULTS`."""
+    with _answering(host, "save", directories(host)) as output:
         while size := int.from_bytes(output.read(LENGTH), "big"):
-            block = output.read(min(size, BLOCK))
-            if len(block) != size:
-                raise ProgramError("the archive ends early")
-            keep(block)
+            keep(output.read(min(size, BLOCK)))
         text = output.read(_LONGEST)
     return items(text)
 
 
 def restore(host: HostPlan, chosen: Iterable[SavedItem], parts: Iterable[bytes]) -> None:
-    """Put items back on a host from its archive. Raises ProgramError."""
-    with (
-        _running(host, "restore", _json(directories(host)), _json(chosen)) as program,
-        program.started(parts) as output,
-    ):
+    """Put items back on a host from its archive. Raises `FAULTS`."""
+    with _answering(host, "restore", directories(host), chosen, more=parts) as output:
         output.read(_LONGEST)
 
 
@@ -85,22 +74,19 @@ def items(text: str | bytes) -> list[SavedItem]:
 
 
 @contextmanager
-def _running(host: HostPlan, *arguments: str) -> Iterator[RunningProgram]:
-    sent = programs.bundled("sent.saved", _FILES, *arguments)
-    there = endpoint(host)
+def _answering(
+    host: HostPlan, verb: str, *records: Iterable[Any], more: Iterable[bytes] | None = None
+) -> Iterator[IO[bytes]]:
+    """Run the program on a host, and yield its output. Raises ProgramError, also at the end if it has failed."""
+    arguments = (json.dumps([each._asdict() for each in every]) for every in records)
+    sent, there = programs.bundled("sent.saved", _FILES, verb, *arguments), endpoint(host)
+    words = ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
     try:
-        program = RunningProgram(there.target, _words(sent), program=sent.text, port=there.port)
+        program = RunningProgram(there.target, words, program=sent.text, port=there.port)
     except FileNotFoundError:
         raise ProgramError("ssh is not installed on this machine") from None
     try:
-        yield program
+        with program.started(more) as output:
+            yield output
     finally:
         program.end()
-
-
-def _words(sent: programs.Bundle) -> tuple[str, ...]:
-    return ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
-
-
-def _json(records: Iterable[Any]) -> str:
-    return json.dumps([each._asdict() for each in records])
