@@ -33,6 +33,8 @@ GROUPS: Final = {
     "Every day": {
         "remove": "Remove a deployment from an inventory.",
         **{name: verb.summary for name, verb in VERBS.items()},
+        "backup": "Save what is not in Git, encrypted: secrets, data, records.",
+        "restore": "Put a backup back, also onto a host installed again.",
     },
     "Look into it": {
         "logs": "Show the logs of a host or deployment, merged by time.",

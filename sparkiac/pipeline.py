@@ -145,10 +145,11 @@ def _despite_entries(faults: list[Finding], inventory: InputFile, lock: InputFil
 
     loaded, pins = read_inventory(inventory), read_lock(lock).value if lock else None
     shelf, _ = library.read(recipe_files(inventory, loaded.document))
+    known = {**shelf.interfaces, **inventory.interfaces}
 
     def judge(left: Source[Inventory]) -> remainder.Judgement:
         names = check_names(left, shelf)
-        findings, found = ((), None) if names else resolve(left, pins, inventory.interfaces, library=shelf)
+        findings, found = ((), None) if names else resolve(left, pins, known, library=shelf)
         findings = rules.check(build(found), found) if found else findings
         return remainder.Judgement(names, findings, complete=found is not None)
 
@@ -167,7 +168,8 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
         return Report.of((*faults, *check_names(loaded, shelf))), None
     if unpinned := tuple(sources.check(loaded, pins.value if pins else None, inventory.fetched)):
         return Report.of(unpinned), None
-    findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces, library=shelf)
+    interfaces = {**shelf.interfaces, **inventory.interfaces}  # what was captured here comes before what others did
+    findings, result = resolve(loaded, pins.value if pins else None, interfaces, library=shelf)
     return Report.of(findings), result._replace(records=inventory.records) if result else None
 
 

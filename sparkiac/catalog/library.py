@@ -8,14 +8,19 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.catalog import interfaces, written
+from sparkiac.catalog.interfaces import Captured, Interface
+from sparkiac.catalog.written import FactFile
 from sparkiac.model import forms
 from sparkiac.model.catalog import Recipe, Variant
-from sparkiac.report import Finding, Severity
+from sparkiac.report import Finding, Loc, Mark, Severity
 from sparkiac.source import Source, load
 
 _PATH: Final = ("RCP001", "recipe-path")
 _TAKEN: Final = ("RCP002", "recipe-name-taken")
 _NO_RECIPE: Final = ("RCP003", "variant-without-recipe")
+INTERFACES: Final = "interfaces"
+"""Folder of captured interfaces in a source; files in it are no recipes."""
 
 
 class RecipeText(NamedTuple):
@@ -45,6 +50,10 @@ class Library(NamedTuple):
     """Recipes of the user's repository."""
     variants: Mapping[str, Source[Variant]] = MappingProxyType({})
     """Variants of the user's repository, by vendor/name#variant; their recipe can be a shipped one."""
+    facts: Mapping[str, Source[FactFile]] = MappingProxyType({})
+    """Facts of the user's repository, by file. They stand beside those of the catalog and replace none."""
+    interfaces: Mapping[str, Interface] = MappingProxyType({})
+    """Digest of an image → the options of its vLLM, captured by others."""
 
     def recipe(self, name: str) -> Source[Recipe] | None:
         """Return a recipe, or None if there is none. A recipe of the user has no value if its file is not valid."""
@@ -73,11 +82,22 @@ SHIPPED: Final = Library()
 
 
 def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
-    """Return the library with the recipes and variants of these files, and the findings about the files."""
+    """Return the library with the recipes, variants and facts of these files, and the findings about the files."""
     recipes: dict[str, Source[Recipe]] = {}
     variants: dict[str, Source[Variant]] = {}
+    facts: dict[str, Source[FactFile]] = {}
+    captures: dict[str, Interface] = {}
     findings: list[Finding] = []
     for file in files:
+        if file.parts[0] == written.FOLDER:
+            facts[file.path] = load(file.raw, name=file.path, model=FactFile)
+            findings += facts[file.path].findings
+            continue
+        if file.parts[0] == INTERFACES:
+            captured = _captured(file)
+            findings += [captured] if isinstance(captured, Finding) else []
+            captures |= {} if isinstance(captured, Finding) else dict.fromkeys(captured.digests, captured.interface)
+            continue
         variant = len(file.parts) > 2  # noqa: PLR2004  vendor and name
         found: Source[Any] = load(file.raw, name=file.path, model=Variant if variant else Recipe)
         own: dict[str, Source[Any]] = variants if variant else recipes
@@ -85,8 +105,16 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
         findings += (*refused, *found.findings)
         if not refused:
             own[file.name] = found
-    library = Library(recipes, variants)
+    library = Library(recipes, variants, facts, captures)
     return library, (*findings, *_alone(library))
+
+
+def _captured(file: RecipeText) -> Captured | Finding:
+    try:
+        return interfaces.captured(file.raw)
+    except (ValueError, RecursionError) as error:
+        place, hint = Loc(file.path, Mark(1, 1, 1, 1), ""), "capture it with `sparkiac images capture`"
+        return Finding("INV002", "value", Severity.ERROR, f"not the interface of an image: {error}", place, hint)
 
 
 def _misplaced(file: RecipeText, found: Source[Any], other: Source[Any] | None) -> Iterator[Finding]:

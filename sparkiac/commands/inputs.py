@@ -126,7 +126,7 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         reject(f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}")
     lock = lock_path(inventory)
     own = recipes_path(inventory)
-    recipes = recipe_files(own), source_files(own.with_name("sources"))
+    recipes = own_files(own.parent), source_files(own.with_name("sources"))
     interfaces = {digest: each.interface for each in captures(inventory).values() for digest in each.digests}
     beside = interfaces, measured(inventory), link_speeds(inventory), *recipes
     return (
@@ -207,6 +207,12 @@ def recipe_files(folder: Path) -> tuple[RecipeText, ...]:
             RecipeText(str(printable(path)), path.relative_to(folder).with_suffix("").parts, path.read_bytes())
         )
     return tuple(sorted(found, key=lambda file: file.parts))
+
+
+def own_files(repository: Path) -> tuple[RecipeText, ...]:
+    """Read the recipes and the facts of a repository."""
+    facts = recipe_files(repository / "facts")
+    return (*recipe_files(repository / "recipes"), *(each._replace(parts=("facts", *each.parts)) for each in facts))
 
 
 def source_files(folder: Path) -> dict[str, tuple[RecipeText, ...]]:

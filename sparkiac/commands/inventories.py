@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 _FOLDER: Final = Path("inventories")
 """Where `sparkiac init` puts inventories."""
-_SUFFIXES: Final = (".yaml", ".yml")
+SUFFIXES: Final = (".yaml", ".yml")
 
 
 def inventories() -> list[Path]:
     """Return the inventories in the folder `inventories` of the current directory."""
-    found = (each for each in _FOLDER.glob("*") if each.suffix in _SUFFIXES)
+    found = (each for each in _FOLDER.glob("*") if each.suffix in SUFFIXES)
     return sorted(each for each in found if not each.name.endswith(LOCK_SUFFIX))
 
 
 def omitted(word: str) -> bool:
     """Return whether a word where an inventory may be is a name after it instead, and `inventories` has one."""
-    return not word.endswith(_SUFFIXES) and not Path(word).is_file() and bool(inventories())
+    return not word.endswith(SUFFIXES) and not Path(word).is_file() and bool(inventories())
 
 
 def only_inventory() -> Path:

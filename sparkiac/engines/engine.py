@@ -12,6 +12,8 @@ CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
 HUB_HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE")
 """Variables that name the directory of the model hub's cache."""
+HUB_HOME: Final = "/root/.cache/huggingface"
+"""That directory, if no variable names another one."""
 TRANSLATED: Final = frozenset({"method", "model", "num_speculative_tokens"})
 """Keys of `speculative` that each engine writes in its own form; the others are vLLM's."""
 CONTAINER: Final[Mapping[str, Any]] = {

@@ -27,6 +27,9 @@ exec "$p" "$@"
 """
 """What runs on a host, with the names of metrics as arguments."""
 
+AS_ROOT: Final = 'if [ "$(id -u)" != 0 ] && sudo -n true </dev/null 2>/dev/null; then exec sudo -n "$@"; fi; exec "$@"'
+"""Script of sh that runs its arguments as root if it can."""
+
 
 class SshEndpoint(NamedTuple):
     """Where a host is reached."""

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines, foreign
+from sparkiac.engines.engine import HUB_HOME, HUB_HOMES
 from sparkiac.foreign import assemble, draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import Note, grouped
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 
-_LONGEST_SOURCE: Final = 200
-"""Limit of the form of a recipe's source, in characters."""
+_LONGEST_TEXT: Final = 200
+"""Limit of a recipe's source and title, in characters."""
 
 
 class ConvertedRecipes(NamedTuple):
@@ -29,7 +30,7 @@ class ConvertedRecipes(NamedTuple):
 
 
 def converted(files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str) -> ConvertedRecipes:
-    """Convert each file of the format `kind`. `origin` is the repository with its commit."""
+    """Convert each file of the format `kind`. `origin` is the repository, whose commit is in the lock."""
     found: dict[str, bytes] = {}
     lost: list[str] = []
     skipped: list[str] = []
@@ -77,18 +78,19 @@ def recipe(file: str, entry: DraftEntry) -> str:
     assert entry.server is not None, "a deployment"  # noqa: S101
     server, launch = entry.server, entry.launch
     leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
-    if server.store is not None:
-        leaves["container", "mounts", server.store.target] = {"source": "model_store"}
+    if server.store is not None or server.path is None:  # without a mount of its own, the tool mounts the hub's cache
+        target = server.store.target if server.store else str(leaves.get(("env", HUB_HOMES[0]), HUB_HOME))
+        leaves["container", "mounts", target] = {"source": "model_store"}
     if re.fullmatch(forms.IMAGE, launch.image or ""):
         leaves["image",] = launch.image
     model = entry.data.get("model") or server.model
     model = None if model == placeholders.MODEL else model
     leaves |= {("model",): model} if model else {}
-    title = launch.description or f"{engines.named(server.engine).title}: {model or entry.name}"
+    title = " ".join((launch.description or "").split())[:_LONGEST_TEXT].rstrip(" \\")
     data: dict[str, Any] = {
-        "title": title[:200],
+        "title": title or f"{engines.named(server.engine).title}: {model or entry.name}",
         "engine": server.engine,
-        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_SOURCE),),
+        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_TEXT),),
     }
     data |= {"nodes": server.nodes} if server.nodes > 1 else {}
     comments: dict[Path, list[str]] = {}

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sparkiac import catalog
+from sparkiac.engines.engine import HUB_HOME
 from sparkiac.engines.records import ollama
 from sparkiac.foreign import redaction, serving, values
 from sparkiac.foreign.collector import Collector, named, nested
@@ -15,7 +16,6 @@ from sparkiac.model import forms
 from sparkiac.plan import unwritten
 
 _BASE_URLS: Final = frozenset({"OPENAI_API_BASE_URL", "OPENAI_API_BASE_URLS"})
-_CACHE: Final = "/root/.cache/huggingface"
 _UNSTAGED: Final = "sparkiac has no engine for this server: it downloads its weights itself, neither pinned nor staged"
 _LOCAL: Final = re.compile(r"//(?:localhost|127\.0\.0\.1)\b")
 _ON_THE_HOST: Final = "with the host's network this is a server of the host: name its deployment under `uses`"
@@ -88,7 +88,7 @@ class _ServiceConverter(Collector):
         if launch.model is None or self.kind != "container":
             return
         if not launch.volumes:
-            self.put(("mounts", _CACHE), {"source": "model_store", "read_only": False}, launch.line, "hub cache")
+            self.put(("mounts", HUB_HOME), {"source": "model_store", "read_only": False}, launch.line, "hub cache")
         self.lost(launch.line, f"model {launch.model}", _UNSTAGED)
         if launch.nodes > 1:
             why = "a service runs on one host, and sparkiac has no engine that runs this server on several"

@@ -136,6 +136,10 @@ Commit = Annotated[str, _matches(forms.COMMIT)]
 GitAddress = Annotated[str, _matches(forms.GIT), AfterValidator(_path)]
 GitRef = Annotated[str, _matches(forms.GIT_REF)]
 InsidePath = Annotated[str, _matches(forms.INSIDE), AfterValidator(_path)]
+RepositoryFolder = Annotated[
+    str, _matches(forms.INSIDE), AfterValidator(lambda text: text if text == "." else _path(text))
+]
+"""A folder inside a repository, or the whole repository."""
 FileName = Annotated[str, _matches(forms.FILE)]
 Pin = Annotated[str, _matches(forms.PIN)]
 UrlPath = Annotated[str, _matches(forms.URL_PATH)]

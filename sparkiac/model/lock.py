@@ -27,6 +27,7 @@ from sparkiac.model.base import (
     Name,
     PackageName,
     PackageVersion,
+    RepositoryFolder,
     Sha256,
     Version,
 )
@@ -133,8 +134,8 @@ class RecipeSource(Model):
     """Reference of an artifact in an OCI registry: the tag that `sparkiac recipes fetch` pins, or a digest."""
     revision: GitRef = "HEAD"
     """With `git`: branch, tag or commit that `sparkiac recipes fetch` pins; the default branch if omitted."""
-    path: InsidePath = "recipes"
-    """Folder of the recipes in the repository or artifact."""
+    path: RepositoryFolder = "recipes"
+    """Folder of the recipes in the repository or artifact; `.` if they are at its top."""
     format: Literal["sparkiac", "sparkrun", "eugr"] = "sparkiac"
     """Format of the recipes. Those of sparkrun and of eugr/spark-vllm-docker are converted when they are fetched."""
 

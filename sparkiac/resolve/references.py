@@ -67,6 +67,21 @@ def read_recipes(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, .
     return found, (*findings, *_engines(found))
 
 
+def readable(
+    files: Iterable[RecipeText], beside: Iterable[RecipeText] = ()
+) -> tuple[tuple[RecipeText, ...], tuple[Finding, ...]]:
+    """Return the files that are recipes, and the findings about the others; those `beside` are read with them."""
+    left, known, refused = tuple(files), tuple(beside), tuple[Finding, ...]()
+    while True:  # a variant goes with its recipe
+        _, findings = read_recipes((*known, *left))
+        paths = {each.loc.file for each in findings if each.loc}
+        fit = tuple(file for file in left if file.path not in paths)
+        if len(fit) == len(left):
+            return fit, refused
+        refused += tuple(each for each in findings if each.loc and each.loc.file in {file.path for file in left})
+        left = fit
+
+
 def _engines(found: Library) -> Iterator[Finding]:
     for recipe in found.recipes.values():
         if recipe.value is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
-from sparkiac.catalog.library import RecipeText
+from sparkiac.catalog import interfaces
+from sparkiac.catalog.library import INTERFACES, RecipeText
 from sparkiac.model import forms
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock, LockedSource, RecipeSource
@@ -15,6 +17,7 @@ from sparkiac.report import Finding
 from sparkiac.resolve.references import error, mapping
 from sparkiac.source import Source
 from sparkiac.source.document import Document
+from sparkiac.source.gate import read
 
 _MISSING: Final = ("RCP004", "source-not-fetched")
 _CHANGED: Final = ("RCP005", "source-changed")
@@ -80,3 +83,20 @@ def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator
             yield f"{file.path} differs from its hash in the lock"
     for path in sorted(locked.files.keys() - present.keys()):
         yield f"{path} is in the lock, but the file does not exist"
+
+
+def powers(path: str, raw: bytes) -> set[str]:
+    """Return what a file allows that a reader must not miss: code of others, files of the host, options of images."""
+    if path.startswith(f"{INTERFACES}/"):
+        with suppress(ValueError, RecursionError):  # a former file may have been changed by hand
+            image = interfaces.captured(raw)
+            return {f"the options of {image.reference} ({', '.join(image.digests)})"}
+        return set()
+    data = read(raw, name="")[0].data
+    container = mapping(data, "container")
+    remote = ["set.trust_remote_code"] if mapping(data, "set").get("trust_remote_code") else []
+    prelude = (" ".join(map(str, words)) for words in container.get("prelude") or ())
+    mounts = ((path, mapping({"": each}, "").get("source")) for path, each in mapping(container, "mounts").items())
+    files = (f"container.files: {path}" for path in mapping(container, "files"))
+    own = (f"container.mounts: {path} from {source}" for path, source in mounts if source != "model_store")
+    return {*remote, *(f"container.prelude: {words}" for words in prelude), *files, *own}

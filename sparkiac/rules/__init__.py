@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, partial
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from sparkiac.catalog.evidence import FactSheet, sheets
+from sparkiac.catalog.evidence import Fact, FactSheet, sheets
+from sparkiac.catalog.library import Library
 from sparkiac.plan import Plan
 from sparkiac.report import REMOVE, Edit, Finding, Loc, Mark, Origin, Path, Severity
 from sparkiac.report.hints import OPEN_POINT
@@ -28,6 +29,8 @@ from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.subject import Subject
 
 _LAYER_OF_USER: Final = "inventory"
+_WRITTEN: Final = ("FCT001", "fact-of-a-fleet")
+"""Code of all facts outside the catalog: no file can have a code of the catalog."""
 _OF_NAMES: Final = re.compile(r"[\w-]")
 """Characters that continue a name."""
 
@@ -83,6 +86,21 @@ def of_facts(sheet: FactSheet) -> Check:
     return Check(_rule(sheet), sheet.page, lambda examined: evaluator.find(examined.subjects, sheet.facts))
 
 
+def of_library(library: Library) -> Iterator[Check]:
+    """Return the rule of the facts in the user's repository and in sources, if there are any."""
+    files = {place: tuple(each.fact() for each in file.valid.facts) for place, file in library.facts.items()}
+    if files:
+        severity = max(fact.severity for facts in files.values() for fact in facts)
+        rule = Rule(*_WRITTEN, severity, (), "0.2.0")
+        yield Check(rule, str, lambda examined: _of_files(examined, files))
+
+
+def _of_files(examined: Examined, files: Mapping[str, tuple[Fact, ...]]) -> Iterator[Hit]:
+    for place, facts in files.items():
+        for hit in evaluator.find(examined.subjects, facts):
+            yield hit._replace(message=f"{hit.message} ({place})")
+
+
 def _page(module: ModuleType) -> str:
     return (module.__doc__ or "").strip()
 
@@ -97,7 +115,7 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
 
     A rule that raises gives an internal-error finding, because its verdict is unknown.
     """
-    chosen = checks() if rules is None else tuple(rules)
+    chosen = (*checks(), *of_library(resolved.library)) if rules is None else tuple(rules)
     findings: list[Finding] = [*waivers.unknown(plan, resolved, (each.rule.code for each in chosen))]
     examined = Examined(plan)
     for rule, _, find in chosen:

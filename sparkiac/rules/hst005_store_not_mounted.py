@@ -36,18 +36,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from sparkiac.engines.engine import HUB_HOME
 from sparkiac.plan import Plan
 from sparkiac.rules.deployments import models
 from sparkiac.rules.rule import Hit, rule
 
 RULE: Final = rule(__name__, ("fails", "source"), "huggingface_hub: offline mode", "Spark guide L46-62")
-_DEFAULT: Final = "/root/.cache/huggingface"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that load from the hub's cache without a mount for it."""
     for host, container in models(plan):
-        home = container.command.env.get("HF_HOME", _DEFAULT)
+        home = container.command.env.get("HF_HOME", HUB_HOME)
         if container.weights.models and not any(_holds(mount.target, home) for mount in container.storage.mounts):
             message = f"{container.name} reads {container.weights.models[0]} from {home}, but nothing is mounted there"
             hint = f"add container.mounts: {{{home}: {{source: model_store}}}}"

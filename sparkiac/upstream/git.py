@@ -80,11 +80,12 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
         if re.fullmatch(forms.COMMIT, revision) and commit != revision:
             raise ProgramError(f"{revision} is a tag object; name its commit {commit}")
-        below = _listed(folder, _Commit(commit, revision), [f"{path}/"], fetching=True)
+        top = "" if path == "." else f"{path}/"
+        below = _listed(folder, _Commit(commit, revision), filter(None, [top]), fetching=True)
         listed = [each for each in below if each[0].endswith(SUFFIX)]
         if len(listed) > MAX_FILES:
             raise ProgramError(f"{path} has {len(listed)} files; at most {MAX_FILES} are read")
-        return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
+        return FetchedFiles(commit, {each.removeprefix(top): _blob(folder, blob, each) for each, blob in listed})
 
 
 def newer(folder: Path, commit: str) -> str | None:

@@ -13,9 +13,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, Self
+from typing import IO, Annotated, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -77,13 +77,26 @@ class RunningProgram:
 
     def lines(self) -> Iterator[str]:
         """Yield its lines until it ends; a line that is too long arrives in pieces. Raises ProgramError if it fails."""
+        with self.started() as output:
+            while line := output.readline(_LONGEST_LINE):
+                yield line.decode(errors="replace")
+
+    @contextmanager
+    def started(self, more: Iterable[bytes] | None = None) -> Iterator[IO[bytes]]:
+        """Send the program, and then `more`, the rest of its input; yield its output.
+
+        Raises ProgramError at the end if it has failed.
+        """
         assert self._process.stdin is not None  # noqa: S101  both are pipes
         assert self._process.stdout is not None  # noqa: S101
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):  # it has failed; its exit code and errors say why
             self._process.stdin.write(self._program.encode())
+            for block in more or ():
+                self._process.stdin.write(block)
             self._process.stdin.flush()
-        while line := self._process.stdout.readline(_LONGEST_LINE):
-            yield line.decode(errors="replace")
+            if more is not None:
+                self._process.stdin.close()
+        yield self._process.stdout
         if code := self._process.wait():
             raise ProgramError(last_line(self._errors.result(), f"ssh ended with {code}"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ import yaml
 
 from tests.commands.test_own_recipes import INVENTORY as OWN
 from tests.commands.test_own_recipes import RECIPE
+from tests.conftest import ROOT
 from tests.plan.fleets import LOCK
 from tests.upstream import git_server
 from tests.upstream.git_server import git
@@ -173,7 +175,10 @@ def test_files_that_differ_from_the_lock_at_the_same_commit_are_refused(cli: Cli
     lock.write_text(lock.read_text().replace(digest, "0" * 64))
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 1
-    assert "differ from their hashes in the lock; if that is expected, run with --upgrade team" in done.err
+    assert (
+        "another version of sparkiac may have read them otherwise; if that is expected, run with --upgrade team"
+        in done.err
+    )
     assert upstream.recipe.read_text() == RECIPE
 
 
@@ -217,13 +222,153 @@ def test_the_recipes_of_a_removed_source_are_reported_and_removed(cli: Cli, upst
     assert told not in cli("generate", "inventories/lab.yaml").err
 
 
-def test_recipes_with_faults_are_not_written(cli: Cli, upstream: Upstream) -> None:
-    upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("engine: vllm", "engine: vlm")})
+def test_a_recipe_with_faults_refuses_itself_and_not_its_collection(cli: Cli, upstream: Upstream) -> None:
+    faulty = RECIPE.replace("engine: vllm", "engine: vlm")
+    upstream.commit({"recipes/ours/chat.yaml": faulty})
     done = cli("recipes", "fetch", "inventories/lab.yaml")
-    assert done.code == 2
-    assert "sources/team/ours/chat.yaml:2:9" in done.err
+    assert (done.code, "has no recipes in recipes" in done.err) == (1, True)
+    assert "team: sources/team/ours/chat.yaml:2:9: not used: REF001 unknown engine 'vlm'" in done.err
     assert not (upstream.folder / "sources").exists()
     assert upstream.locked == {}
+    variant = "title: of the faulty one\nsources: [ours]\n"
+    taken = RECIPE.replace("Our", "Their")
+    upstream.commit(
+        {
+            "recipes/ours/other.yaml": RECIPE,
+            "recipes/ours/chat/fast.yaml": variant,
+            "recipes/base/single-spark.yaml": taken,
+        }
+    )
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert {*upstream.locked["team"]["files"]} == {"ours/other.yaml"}
+    assert (
+        "ours/chat/fast.yaml:1:1: not used: RCP003 ours/chat#fast is a variant of ours/chat, which does not exist"
+        in done.err
+    )
+    assert "base/single-spark is also in the catalog of sparkiac" in done.err
+    assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
+    upstream.recipe.write_text(faulty)
+    listed = cli("recipes", "list")
+    assert (listed.code, "ours/other" in listed.out, "sources/team/ours/chat.yaml:2:9" in listed.err) == (0, True, True)
+
+
+def test_recipes_at_the_top_of_a_repository(cli: Cli, upstream: Upstream) -> None:
+    upstream.commit({"ours/chat.yaml": RECIPE})
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace('"}', '", path: .}'))
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert "ours/chat.yaml" in upstream.locked["team"]["files"]
+    assert cli("check", "inventories/lab.yaml").code == 0
+    inventory.write_text(inventory.read_text().replace("path: .", "path: a/../b"))
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 2
+
+
+def test_an_upgrade_writes_only_what_changed(cli: Cli, upstream: Upstream) -> None:
+    second = EUGR.replace("Their model", "Second")
+    upstream.commit({"recipes/first.yaml": EUGR, "recipes/second.yaml": second})
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace('"}', '", format: eugr}'))
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    before = {path.name: path.stat().st_ino for path in (upstream.folder / "sources").rglob("*.yaml")}
+    upstream.commit({"recipes/second.yaml": second.replace("4096", "8192")})
+    done = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade")
+    assert (done.code, "first.yaml" in done.out, "+  max_model_len: 8192" in done.out) == (0, False, True)
+    after = {path.name: path.stat().st_ino for path in (upstream.folder / "sources").rglob("*.yaml")}
+    assert [name for name, number in after.items() if before[name] != number] == ["second.yaml"]
+
+
+FACT: Final = """\
+facts:
+  - when: {set.max_model_len: {under: 5000}}
+    at: set.max_model_len
+    message: "{name} has {set.max_model_len:setting}, too little for our agents"
+    hint: use 8192
+    verdict: fails
+    evidence: [{kind: source, source: our agents, date: 2026-11}]
+"""
+
+
+def test_a_source_carries_facts_as_it_carries_recipes(cli: Cli, upstream: Upstream) -> None:
+    upstream.commit({"recipes/facts/agents.yaml": FACT, "recipes/facts/wrong.yaml": FACT.replace("under", "search")})
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert "team: sources/team/facts/wrong.yaml:2:" in done.err
+    assert "not used: INV002 facts[0].when: set.max_model_len: operators are" in done.err
+    assert {*upstream.locked["team"]["files"]} == {"ours/chat.yaml", "facts/agents.yaml"}
+    found = cli("check", "inventories/lab.yaml")
+    told = "error FCT001 fact-of-a-fleet: chat has max_model_len: 4096, too little for our agents (sources/team/facts/"
+    assert (found.code, told in found.err) == (1, True), found.err
+    assert "ours/chat" in cli("recipes", "list").out
+    facts = upstream.folder / "sources/team/facts/agents.yaml"
+    facts.write_text(FACT.replace("under: 5000", "under: 1000"))
+    assert "RCP005 source-changed: source team: sources/team/facts/agents.yaml differs" in (
+        cli("check", "inventories/lab.yaml").err
+    )
+    facts.write_text(FACT)
+    own = upstream.folder / "facts/own.yaml"
+    own.parent.mkdir()
+    own.write_text(FACT.replace("our agents", "our own"))
+    assert "too little for our own (facts/own.yaml)" in cli("check", "inventories/lab.yaml").err
+
+
+def test_a_source_carries_interfaces_and_says_of_which_images(cli: Cli, upstream: Upstream) -> None:
+    """Its options are those of the image with that digest, as if they had been captured here."""
+    digest = f"sha256:{'1' * 64}"
+    interface = json.loads((ROOT / "sparkiac/catalog/vllm/0.19.0.json").read_text())
+    image = {"reference": "example.org/vllm:1", "digests": [digest]}
+    captured = interface | {"version": "0.19.0", "format": 1, "image": image}
+    upstream.commit(
+        {
+            "recipes/ours/chat.yaml": RECIPE.replace("nvcr.io/nvidia/vllm:26.04-py3", f"example.org/vllm:1@{digest}"),
+            "recipes/interfaces/ours.yaml": json.dumps(captured),
+            "recipes/interfaces/deep.yaml": "[" * 200_000,
+        }
+    )
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert f"team: interfaces/ours.yaml allows the options of example.org/vllm:1 ({digest})\n" in done.out
+    assert "interfaces/deep.yaml:1:1: not used: INV002 not the interface of an image" in done.err
+    inventory = upstream.folder / "inventories/lab.yaml"
+    text = inventory.read_text()
+    inventory.write_text(text.replace("recipe: ours/chat", "recipe: ours/chat, set: {no_such_option: 1}"))
+    assert "FLG101" in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
+    shutil.rmtree(upstream.folder / "sources/team/interfaces")
+    assert "RCP005" in cli("check", "inventories/lab.yaml").err
+
+
+def test_code_of_others_and_files_of_the_host_have_a_line_of_their_own(cli: Cli, upstream: Upstream) -> None:
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    more = """\
+  /data: {source: /srv/data}
+  prelude: [[pip, install, thing]]
+  files: {/app/x.py: {url: "https://example.org/x.py"}}
+"""
+    text = RECIPE.replace("set: {", "set: {trust_remote_code: true, ")
+    mounts = "  mounts: {/root/.cache/huggingface: {source: model_store}"
+    text = text.replace(
+        f"{mounts}}}\n", f"{mounts}, {more.replace('source: /srv/data}', 'source: /srv/data}}', 1).strip()}\n"
+    )
+    upstream.commit({"recipes/ours/chat.yaml": text})
+    done = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade")
+    assert [line for line in done.out.splitlines() if " allows " in line] == [
+        "team: ours/chat.yaml allows container.files: /app/x.py",
+        "team: ours/chat.yaml allows container.mounts: /data from /srv/data",
+        "team: ours/chat.yaml allows container.prelude: pip install thing",
+        "team: ours/chat.yaml allows set.trust_remote_code",
+    ], done.text
+
+
+@pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
+def test_a_converted_recipe_is_added_without_an_edit(cli: Cli, upstream: Upstream, kind: str) -> None:
+    text = {"eugr": EUGR, "sparkrun": SPARKRUN["official-recipes/small/small-vllm.yaml"]}[kind]
+    upstream.commit({"recipes/model.yaml": text.replace("container: vllm-node", "container: example.org/vllm:1")})
+    inventory = upstream.folder / "inventories/lab.yaml"
+    source = inventory.read_text().partition("sources:")[2].replace('"}', f'", format: {kind}}}')
+    inventory.write_text(OWN_MODEL.partition("deployments:")[0] + f"sources:{source}")
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    done = cli("add", "team/model", "--on", "spark-01", "--to", "inventories/lab.yaml")
+    assert done.code == 0, done.text
 
 
 def test_a_repository_is_fetched_over_https(
@@ -288,7 +433,7 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     assert "team: recipes/notes.yaml:1: skipped: command: is missing" in done.err
     written = (upstream.folder / "sources/team/team/4x-their-model.yaml").read_text()
     assert "max_model_len: 4096" in written
-    assert git(upstream.repository, "rev-parse", "HEAD").strip() in written
+    assert f"imported from file://{upstream.repository}, recipes: 4x/their-model.yaml" in written
     listed = cli("recipes", "search", "--model", "their-model")
     assert "team/4x-their-model" in listed.out
     assert "RCP00" not in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
@@ -298,7 +443,10 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     lock.write_text(lock.read_text().replace(digest, "0" * 64))
     refused = cli("recipes", "fetch", "inventories/lab.yaml")
     assert refused.code == 1
-    assert "another version of sparkiac may have converted them; if that is expected, run with --upgrade" in refused.err
+    assert (
+        "another version of sparkiac may have read them otherwise; if that is expected, run with --upgrade team"
+        in refused.err
+    )
 
 
 SPARKRUN: Final = {
@@ -322,7 +470,6 @@ defaults: {max_model_len: 4096}
     "experimental-recipes/other.yaml": "recipe_version: '2'\n",
 }
 """A repository in the layout of sparkrun: folders of recipes, each with a folder for each family of models."""
-STORE: Final = "container: {mounts: {/root/.cache/huggingface: {source: model_store}}}"
 LOST: Final = (
     "small/small-vllm.yaml:8: lost: post_exec: echo ready: runs in the first container once the server answers; "
     "sparkiac runs nothing there"
@@ -333,7 +480,7 @@ def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> 
     upstream.commit(dict(SPARKRUN))
     inventory = upstream.folder / "inventories/lab.yaml"
     text = inventory.read_text().replace('"}', '", format: sparkrun, path: official-recipes}')
-    inventory.write_text(text.replace("ours/chat", f"team/small-small-vllm, {STORE}"))
+    inventory.write_text(text.replace("ours/chat", "team/small-small-vllm"))
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
     readme, broken, base, lost = (line.removeprefix("team: official-recipes/") for line in done.err.splitlines())
@@ -344,7 +491,7 @@ def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> 
     assert lost == LOST
     written = (upstream.folder / "sources/team/team/small-small-vllm.yaml").read_text()
     assert "# lost, line 8: post_exec: echo ready" in written
-    assert f"at {upstream.locked['team']['commit']}, official-recipes: small/small-vllm.yaml" in written
+    assert "official-recipes: small/small-vllm.yaml" in written
     assert set(upstream.locked["team"]["files"]) == {"team/small-small-vllm.yaml"}
     assert cli("generate", "inventories/lab.yaml", "--allow-unlocked").code == 0
     compose = (upstream.folder / "generated/lab/hosts/spark-01/etc/sparkiac/chat/compose.yaml").read_text()

@@ -157,3 +157,47 @@ def test_a_second_apply_changes_nothing(lab: Lab) -> None:
     recap = lab.apply()
     assert recap.code == 0, recap.output
     assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
+
+
+MADE = """\
+import sqlite3
+base = sqlite3.connect("/var/lib/sparkiac/chat/webui.db")
+base.execute("create table chat (text)")
+base.execute("insert into chat values ('kept')")
+base.commit()
+"""
+READ = """\
+import sqlite3
+print(*sqlite3.connect("/var/lib/sparkiac/chat/webui.db").execute("select * from chat").fetchone())
+"""
+OWNERS = "stat -c '%a %U %s %n' /etc/sparkiac/secrets /etc/sparkiac/secrets/* /var/lib/sparkiac/agent/*"
+
+
+def test_a_backup_brings_a_host_back_that_has_lost_everything(lab: Lab) -> None:
+    """The user of the agent has another number then; the host is installed again before the apply."""
+    ssh = lab.bed.ssh
+    ssh(HOST, f"python3 -c {shlex.quote(MADE)}", root=True)
+    before, started = (
+        ssh(HOST, OWNERS, root=True).stdout,
+        ssh(HOST, f"systemctl show -p InvocationID {UNITS[2]}").stdout,
+    )
+    (lab.folder / "passphrase").write_text("correct horse\n")
+    place = ("../lab.age", "--passphrase-file", "passphrase")
+    saved = lab.sparkiac("backup", "inventories/lab.yaml", *place)
+    assert saved.returncode == 0, saved.stdout + saved.stderr
+    assert "spark-01  /var/lib/sparkiac/chat  " in saved.stdout
+    assert ssh(HOST, f"systemctl show -p InvocationID {UNITS[2]}").stdout != started
+    assert ssh(HOST, f"systemctl is-active {' '.join(UNITS)}").stdout.split() == ["active"] * 3
+    gone = lab.apply("-e", "confirm=yes", "--limit", HOST, playbook="playbooks/uninstall.yml")
+    assert gone.code == 0, gone.output
+    number = "sed -i 's/^spark:x:[0-9]*:/spark:x:4242:/' /etc/passwd && chown -R 4242 /home/spark"
+    ssh(HOST, f"rm -rf /var/lib/sparkiac /etc/sparkiac && {number}", root=True)
+    restored = lab.sparkiac("restore", "inventories/lab.yaml", *place, HOST, "--yes")
+    assert restored.returncode == 0, restored.stdout + restored.stderr
+    assert ssh(HOST, OWNERS, root=True).stdout == before
+    lab.bed.reboot(HOST)  # its open connections have the former number of the user
+    (lab.folder / "secrets.json").write_text('{"sparkiac_secrets": {}}')
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert ssh(HOST, f"python3 -c {shlex.quote(READ)}", root=True).stdout == "kept\n"
+    assert ssh(HOST, f"systemctl is-active {' '.join(UNITS)}").stdout.split() == ["active"] * 3

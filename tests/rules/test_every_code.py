@@ -30,6 +30,7 @@ WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 ON_HOSTS = {page.rule.code for page in others() if page.rule.phase == "preflight"}
 """What is found on a host, and in no inventory."""
 BY_LOCK = {page.rule.code for page in others() if page.rule.phase == "lock"} | {
+    "FCT001",
     "IMP001",
     "MN104",
     "RCP001",
@@ -38,7 +39,8 @@ BY_LOCK = {page.rule.code for page in others() if page.rule.phase == "lock"} | {
     "RCP004",
     "RCP005",
 }
-"""What is found by asking upstream, in an imported file, in a record of measurements, or in a path of a recipe."""
+"""What is found by asking upstream, in an imported file, in a record of measurements, or in a path of a recipe or a
+file of facts."""
 HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 

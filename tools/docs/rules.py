@@ -32,6 +32,7 @@ FAMILIES = {
     "INV": "Keys and values",
     "REF": "Names",
     "RCP": "Recipes of the repository",
+    "FCT": "Facts of a fleet",
     "WVR": "Waivers",
     "IMP": "Files of other tools",
     "OPN": "Placeholders",

@@ -1,7 +1,7 @@
 """Run a program of the role `programs` on a host that may not have it yet; the playbooks pass this text to python3 -c.
 
 Standard input has three lines of JSON: the module of the program, all files that it imports (path → source), and its
-arguments. What follows is its own standard input.
+arguments. What follows, which may be binary, is its own standard input.
 """
 
 import importlib.abc
@@ -11,7 +11,7 @@ import sys
 
 if sys.version_info < (3, 10):  # noqa: UP036 - a host may have an older one, which cannot even read the modules
     sys.exit(f"Python 3.10 or newer is needed, this is {sys.version.split()[0]}")
-NAME, MODULES, ARGUMENTS = (json.loads(sys.stdin.readline()) for _ in range(3))
+NAME, MODULES, ARGUMENTS = (json.loads(sys.stdin.buffer.readline()) for _ in range(3))
 
 
 class Bundle(importlib.abc.MetaPathFinder, importlib.abc.Loader):

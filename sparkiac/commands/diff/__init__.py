@@ -97,7 +97,7 @@ def _from_git(revision: str, inventory: Path) -> Inputs:
     single = (inventory, lock_path(inventory), links_path(inventory))
     folders = (interfaces_path(inventory), measurements_path(inventory))
     recipes = Path(os.path.relpath(recipes_path(inventory), inventory.parent))
-    shared = (recipes, recipes.with_name("sources"))
+    shared = (recipes, recipes.with_name("facts"), recipes.with_name("sources"))
     wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders), *(f"{each}/" for each in shared)]
     try:
         found = git.files(inventory.parent, revision, wanted)
@@ -122,8 +122,8 @@ def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: 
     except click.UsageError as error:
         reject(error.message.replace(str(base), f"{revision}:{inventory.parent}"))
     own = str(recipes_path(base / inventory.name)), f"{revision}:{recipes_path(inventory)}"
-    recipes = _renamed(main.recipes, *own)
-    beside = [str(Path(each).with_name("sources")) for each in own]
+    facts, beside = ([str(Path(each).with_name(name)) for each in own] for name in ("facts", "sources"))
+    recipes = _renamed(_renamed(main.recipes, *own), *facts)
     fetched = {name: _renamed(files, *beside) for name, files in main.fetched.items()}
     named = main._replace(name=f"{revision}:{inventory}", recipes=recipes, fetched=fetched)
     return named, lock._replace(name=f"{revision}:{lock_path(inventory)}") if lock else None

@@ -12,7 +12,7 @@ from sparkiac.commands.inputs import Exit, known, lock_path, read, recipes_path,
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sparkiac.catalog.library import RecipeText
     from sparkiac.model.lock import LockedSource, RecipeSource
@@ -33,15 +33,19 @@ class FetchedSource(NamedTuple):
 
     name: str
     locked: LockedSource
-    files: Mapping[str, bytes]
-    notes: tuple[str, ...] = ()
-    """What a conversion skipped or lost."""
+    texts: tuple[RecipeText, ...]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Return path below the source → content."""
+        return {each.below: each.raw for each in self.texts}
 
 
 def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bool) -> int:
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
     from sparkiac import pipeline
     from sparkiac.lock.merge import with_sources
+    from sparkiac.resolve import references
     from sparkiac.write import replace
 
     files = read(inventory)
@@ -54,27 +58,27 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
         known("source", name, wanted)
     pinned = lock.value.sources if lock and lock.value else {}
     moved = set(names or wanted) if upgrade else set()
-    kept, due = _split_by_pin(wanted, pinned, files[0].fetched, moved)
+    kept = _unchanged(wanted, pinned, files[0].fetched, moved)
+    beside = [*files[0].recipes, *(file for name in kept for file in files[0].fetched[name])]
+    pins = {name: None if name in moved else pinned.get(name) for name in wanted if name not in kept}
     try:
-        new = [_fetched(name, wanted[name], None if name in moved else pinned.get(name)) for name in due]
+        new = [*_each_fetched(inventory, wanted, pins, beside)]
     except _Refused as error:
         click.echo(escaped_line(str(error)), err=True)
         return error.code
-    if faults := _faults(inventory, files[0], new, kept):  # of the fetched recipes
-        return _refuse(faults)
+    if faults := references.read_recipes([*beside, *(text for each in new for text in each.texts)])[1]:
+        return _refuse(faults)  # of the repository's own recipes, beside the fetched ones
     diff = _print(inventory, files[0].fetched, new)
     locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
     text = pipeline.lock_text(files[1], with_sources(lock.document if lock else None, locked))
     left = left_over(files[0])
     changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
-    for name in left:
-        click.echo(f"{name}: no inventory names it; its recipes {'would be' if dry_run else 'are'} removed")
+    _remove(files[0], left, dry_run=dry_run)
     if not dry_run and changed:
-        _write(inventory, files[0].fetched, new)
-        _remove(files[0], left)
+        _write(files[0].fetched, new)
         replace(lock_path(inventory), text)
-    state = "written" if changed else "up to date"
-    click.echo(f"{lock_path(inventory)}: {'would be written' if changed and dry_run else state}")
+    state = ("would be written" if dry_run else "written") if changed else "up to date"
+    click.echo(f"{lock_path(inventory)}: {state}")
     return Exit.STALE if dry_run and changed else Exit.OK
 
 
@@ -93,16 +97,16 @@ def _refuse(findings: Iterable[Finding]) -> int:
     return Exit.BAD_INPUT
 
 
-def _split_by_pin(
+def _unchanged(
     wanted: Mapping[str, RecipeSource],
     pinned: Mapping[str, LockedSource],
     present: Mapping[str, tuple[RecipeText, ...]],
     moved: Collection[str],
-) -> tuple[list[str], list[str]]:
-    """Return the sources that stay as they are, and those that must be fetched."""
+) -> list[str]:
+    """Return the sources that stay as they are; the others must be fetched."""
     from sparkiac.resolve import sources
 
-    kept = [
+    return [
         name
         for name, source in wanted.items()
         if name not in moved
@@ -110,27 +114,57 @@ def _split_by_pin(
         and sources.is_of(pinned[name], source)
         and not [*sources.differences(pinned[name], present.get(name, ()))]
     ]
-    return kept, [name for name in wanted if name not in kept]
 
 
-def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedSource:
+def _each_fetched(
+    inventory: Path,
+    wanted: Mapping[str, RecipeSource],
+    pins: Mapping[str, LockedSource | None],
+    beside: Sequence[RecipeText],
+) -> Iterator[FetchedSource]:
+    """Fetch each source of `pins`; a recipe cannot have the name of one beside it, or of an earlier source."""
+    known = [*beside]
+    for name, pin in pins.items():
+        found = _fetched(wanted[name], pin, _folder(inventory, name), known)
+        known += found.texts
+        yield found
+
+
+def _fetched(
+    source: RecipeSource, pinned: LockedSource | None, folder: Path, beside: Sequence[RecipeText]
+) -> FetchedSource:
     """Fetch a source: at the pin of the lock if it is still the same source, else at the revision or tag."""
     from sparkiac.lock.merge import locked_source
     from sparkiac.resolve import sources
 
+    name = folder.name
     same = pinned if pinned and sources.is_of(pinned, source) else None
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
-    files, notes = _recipes(name, source, found)
-    if not files:
+    fetched = _readable(_recipes(name, source, found), folder, beside)
+    if not fetched:
         raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
-    locked = locked_source(source, found.pin, files)
+    locked = locked_source(source, found.pin, {each.below: each.raw for each in fetched})
     if same and locked != same:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
-        converted = source.format != "sparkiac"
-        hint = "another version of sparkiac may have converted them; " if converted else ""
-        hint += f"if that is expected, run with --upgrade {name}"
-        raise _Refused(message + hint, Exit.FINDINGS)
-    return FetchedSource(name, locked, files, notes)
+        hint = "another version of sparkiac may have read them otherwise; "
+        raise _Refused(f"{message}{hint}if that is expected, run with --upgrade {name}", Exit.FINDINGS)
+    return FetchedSource(name, locked, fetched)
+
+
+def _readable(files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeText]) -> tuple[RecipeText, ...]:
+    """Return the files that are recipes; name the others with the reason, and leave them out."""
+    from sparkiac.catalog.library import RecipeText
+    from sparkiac.resolve import references
+
+    texts = [
+        RecipeText(str(folder / path), tuple(path.removesuffix(".yaml").split("/")), raw) for path, raw in files.items()
+    ]
+    fit, refused = references.readable(texts, beside)
+    for each in refused:
+        assert each.loc is not None  # noqa: S101  it is about a file
+        place = f"{each.loc.file}:{each.loc.mark.line}:{each.loc.mark.column}"
+        click.echo(f"{folder.name}: {escaped_line(f'{place}: not used: {each.code} {each.message}')}", err=True)
+    return fit
 
 
 def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
@@ -158,41 +192,31 @@ def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None)
         raise _Refused(message, Exit.FINDINGS if error.code == errors.REGISTRY_INVALID else Exit.IO) from None
 
 
-def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the recipes of a repository as they will be written, and notes about what is left out."""
-    if source.format != "sparkiac":
+def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> dict[str, bytes]:
+    """Return the recipes of a repository as they would be written; name what is left out."""
+    if source.format == "sparkiac":
+        recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
+        left = sorted(found.files.keys() - recipes.keys())
+        notes = [f"{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left]
+    else:
         from sparkiac.foreign import recipes as foreign_recipes
 
-        origin = f"{source.address} at {found.pin}, {source.path}"
+        origin = f"{source.address}, {source.path}"
         result = foreign_recipes.converted(found.files, kind=source.format, vendor=name, origin=origin)
-        return dict(result.files), tuple(f"{source.path}/{each}" for each in (*result.skipped, *result.lost))
-    recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
-    left = sorted(found.files.keys() - recipes.keys())
-    return recipes, tuple(
-        f"{source.path}/{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left
-    )
+        recipes, notes = dict(result.files), [*result.skipped, *result.lost]
+    for note in notes:
+        click.echo(f"{name}: {escaped_line(f'{source.path}/{note}')}", err=True)
+    return recipes
 
 
 def _folder(inventory: Path, name: str) -> Path:
     return recipes_path(inventory).with_name("sources") / name
 
 
-def _faults(inventory: Path, own: InputFile, new: Iterable[FetchedSource], kept: Iterable[str]) -> tuple[Finding, ...]:
-    """Return the findings about all recipes as they would be."""
-    from sparkiac.catalog.library import RecipeText
-    from sparkiac.resolve import references
-
-    texts = [*own.recipes, *(file for name in kept for file in own.fetched[name])]
-    for each in new:
-        for path, raw in each.files.items():
-            parts = tuple(path.removesuffix(".yaml").split("/"))
-            texts.append(RecipeText(str(_folder(inventory, each.name) / path), parts, raw))
-    return references.read_recipes(texts)[1]
-
-
 def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> str:
-    """Print each fetched source with its notes and the patch of its files; return the patches."""
+    """Print the patch of the files of each fetched source; return the patches."""
     from sparkiac import write
+    from sparkiac.resolve import sources
 
     patches = ""
     for each in new:
@@ -201,27 +225,28 @@ def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
             write.diff_of(str(_folder(inventory, each.name) / path), before.get(path, b""), each.files.get(path, b""))
             for path in sorted(before.keys() | each.files.keys())
         )
-        for note in each.notes:
-            click.echo(f"{each.name}: {escaped_line(note)}", err=True)
         click.echo(patch, nl=False)
+        for path, raw in each.files.items():
+            for power in sorted(sources.powers(path, raw) - sources.powers(path, before.get(path, b""))):
+                click.echo(escaped_line(f"{each.name}: {path} allows {power}"))
         number = f"{len(each.files)} file{'s' if len(each.files) > 1 else ''}"
         click.echo(f"{each.name}: {number} of {each.locked.address} at {each.locked.pin}")
         patches += patch
     return patches
 
 
-def _write(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> None:
-    """Write the files of the fetched sources, and remove those that a source no longer has."""
+def _write(present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> None:
+    """Write the files of the fetched sources that changed, and remove those that a source no longer has."""
     from sparkiac import write
 
     for each in new:
-        folder = _folder(inventory, each.name)
-        for path, raw in each.files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            write.replace(folder / path, raw)
-        for file in present.get(each.name, ()):
-            if file.below not in each.files:
-                Path(file.path).unlink()
+        before = {file.below: file for file in present.get(each.name, ())}
+        for text in each.texts:
+            if text.below not in before or before[text.below].raw != text.raw:
+                Path(text.path).parent.mkdir(parents=True, exist_ok=True)
+                write.replace(Path(text.path), text.raw)
+        for path in before.keys() - each.files.keys():
+            Path(before[path].path).unlink()
 
 
 def left_over(inventory: InputFile) -> list[str]:
@@ -260,10 +285,11 @@ def print_left_over(inventory: InputFile) -> None:
         click.echo(_LEFT.format(source=source, folder=folder, name=name), err=True)
 
 
-def _remove(inventory: InputFile, sources: Iterable[str]) -> None:
-    """Remove the recipes of these sources, and the folders that are empty then."""
+def _remove(inventory: InputFile, sources: Iterable[str], *, dry_run: bool) -> None:
+    """Remove the recipes of these sources, and the folders that are empty then; say so."""
     for source in sources:
-        for file in inventory.fetched[source]:
+        click.echo(f"{source}: no inventory names it; its recipes {'would be' if dry_run else 'are'} removed")
+        for file in () if dry_run else inventory.fetched[source]:
             path = Path(file.path)
             path.unlink()
             for folder in path.parents[: len(file.parts)]:

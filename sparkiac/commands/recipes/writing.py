@@ -27,9 +27,19 @@ class OwnRecipes(NamedTuple):
 
 
 def own() -> Library:
-    """Return the shipped recipes and those in `recipes` and `sources`; end with exit code 2 if a file has errors."""
+    """Return the shipped recipes and those in `recipes` and `sources`; end with exit code 2 if an own file has errors.
+
+    A fetched file with errors is named and left out.
+    """
+    from sparkiac.report import Report
+    from sparkiac.resolve import references
+
+    written = recipe_files(FOLDER)
     fetched = (file for files in source_files(SOURCES).values() for file in files)
-    return _read((*recipe_files(FOLDER), *fetched)).library
+    fit, refused = references.readable(fetched, written)
+    if refused:
+        show(Report.of(refused), "text")
+    return _read((*written, *fit)).library
 
 
 def below(directory: Path) -> OwnRecipes:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sparkiac.fleet.diagnosis import lines
 from sparkiac.fleet.diagnosis.lines import Log
-from sparkiac.fleet.query import endpoint
+from sparkiac.fleet.query import AS_ROOT, endpoint
 from sparkiac.plan.values import HostPlan
 from sparkiac.report.characters import escaped_line
 from sparkiac.upstream import parallel, programs
@@ -84,7 +84,6 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
 
 SENT: Final = ("__init__.py", "contract.py", "durable.py", "local.py", "sent/__init__.py", "sent/logs.py")
 """What `sent.logs` imports."""
-_AS_ROOT: Final = 'if [ "$(id -u)" != 0 ] && sudo -n true </dev/null 2>/dev/null; then exec sudo -n "$@"; fi; exec "$@"'
 _TOGETHER_S: Final = 0.3
 """Lines that arrive within this time are put in order."""
 _WAITING: Final = 1000
@@ -154,7 +153,7 @@ def merged(
 def _started(host: HostPlan, units: tuple[str, ...], wanted: LogRequest) -> RunningProgram:
     since, follows = "" if wanted.since_s is None else str(wanted.since_s), "follow" if wanted.follow else ""
     sent = programs.bundled("sent.logs", SENT, str(wanted.lines), since, follows, *units)
-    there, words = endpoint(host), ("sh", "-c", _AS_ROOT, "sh", "python3", *sent.words)
+    there, words = endpoint(host), ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
     try:
         return RunningProgram(there.target, words, program=sent.text, port=there.port)
     except FileNotFoundError:

@@ -52,7 +52,8 @@ def fetch(reference: ImageReference, path: str, *, client: RegistryClient) -> Fe
         for name, raw in _files(reference, layer, client):
             _check(reference, name, len(raw), found)
             found[name] = raw
-    below = {name.removeprefix(f"{path}/"): raw for name, raw in found.items() if name.startswith(f"{path}/")}
+    top = "" if path == "." else f"{path}/"
+    below = {name.removeprefix(top): raw for name, raw in found.items() if name.startswith(top)}
     return FetchedFiles(content.digest, below)
 
 
