@@ -12,9 +12,10 @@ from typing import Annotated, Final
 from pydantic import AfterValidator
 
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
+from sparkiac.model.answers import Number, ReportedFacts, Text, shown
 from sparkiac.model.inventory import FabricLink
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text, shown
+from sparkiac.upstream.programs import ProgramError, UnfinishedError
 
 Links = tuple[FabricLink, ...]
 
@@ -90,10 +91,9 @@ def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) ->
 
 
 def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
-    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
     named = sorted({link.interface for link in links})
     sent = programs.bundled("sent.ports", PORTS, *named, *(("neighbours",) if neighbours else ()))
-    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
+    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S)
     if done.returncode:
         output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
         raise HostFailure(f"its ports cannot be read: {output}", "check that python3 is installed there")
@@ -130,8 +130,8 @@ def inspect(target: str, *, store: str) -> Machine:
     except FileNotFoundError:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
         raise ProgramError(message) from None
-    except programs.TimedOut:
-        raise ProgramError(f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`") from None
+    except UnfinishedError as error:
+        raise ProgramError(f"{target}: its python3 {error}; try `ssh {target} true`") from None
     if done.returncode != 0:
         raise ProgramError(_reason(target, done.returncode, done.stderr))
     try:

@@ -19,6 +19,7 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
+from sparkiac.model import answers
 from sparkiac.plan.confinement import KEYED, Tree
 from sparkiac.report import Path
 from sparkiac.source.text import FORBIDDEN
@@ -46,8 +47,8 @@ def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have
 def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
     """Read all containers. Raises Unreadable."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = answers.plain(text)
+    except ValueError as error:
         line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
         raise Unreadable("not valid JSON", line=line, column=column) from None
     containers = data if isinstance(data, list) else [data]
