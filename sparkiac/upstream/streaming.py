@@ -24,8 +24,8 @@ _BLOCK: Final = 1 << 16
 _MAX_BYTES: Final = 1 << 24
 """Longest response that is read as a whole. A page of metrics has 60 kB."""
 _MAX_EVENT_BYTES: Final = 1 << 20
-_MAX_STREAM_BYTES: Final = 1 << 28
-"""256 MiB; an event of one token has 300 bytes."""
+_MAX_STREAM_BYTES: Final = 1 << 26
+"""64 MiB; an event of one token has 300 bytes."""
 _SHOWN: Final = 200
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 300 << 20
 LONGEST_S: Final = 400
 """No case needs half of it on a machine that does nothing else."""
-_MARK: Final = "SPARKIAC_HOSTILE_RUN"
+MARK: Final = "SPARKIAC_HOSTILE_RUN"
 _LAUNCHER: Final = """\
 import json, os, sys, time
 began = time.monotonic()
@@ -47,7 +47,7 @@ def run(*words: str, cwd: Path, env: Mapping[str, str]) -> Measured:
     mark, report = uuid.uuid4().hex, cwd / "measured.json"
     launch = [sys.executable, "-S", "-c", _LAUNCHER, str(report), sys.executable, "-m", "sparkiac", *words]
     done = subprocess.run(
-        launch, cwd=cwd, env={**os.environ, **env, _MARK: mark}, stdin=subprocess.DEVNULL, capture_output=True,
+        launch, cwd=cwd, env={**os.environ, **env, MARK: mark}, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=LONGEST_S, check=False,
     )  # fmt: skip
     peak, seconds = json.loads(report.read_text())
@@ -59,7 +59,7 @@ def running(mark: str) -> list[str]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{_MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
                 found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except OSError:  # another user's, or it has ended
             continue

@@ -1,6 +1,7 @@
 """Stand-in for ssh: checks how it is called, and then does what $HOSTILE_SSH names, like a host that was taken over."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,12 @@ def leave() -> None:
     os.write(1, b"{}\n")
 
 
+def ignore() -> None:
+    """Ignore SIGTERM, like a child of it, and do nothing."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.run([sys.executable, "-c", "import time; time.sleep(900)  # is deaf"], check=False)
+
+
 BEHAVIOURS = {
     "floods": lambda: flood(1, b"[" * 65_536),
     "floods lines": lambda: flood(1, b"{}\n" * 20_000),
@@ -39,6 +46,7 @@ BEHAVIOURS = {
     "control characters": lambda: os.write(2, b"\x1b[2J\x1b]0;pwn\x07" * 1_000) and sys.exit(255),
     "leaves a process": leave,
     "drips": drip,
+    "is silent and deaf": ignore,
     "is silent": lambda: time.sleep(3600),
 }
 

@@ -244,6 +244,8 @@ WEIGHTS: Final = (
 FINE: Final = image(b'{"os":"linux","architecture":"arm64"}')
 """A registry with an image that is as it should be."""
 FILE: Final = 'container: {files: {"/a.jinja": {url: "URL/a.jinja", why: "a template"}}}'
+FROM: Final = service().partition("image: ")[2].partition("\n")[0]
+"""The image of the service, which another one replaces."""
 MODEL: Final = deployment("image: SERVER/a/b:1").replace("example/model", HANDLE)
 FILES: Final = (
     ServerCase("an endless file", always(lambda: endless(bytes(MIB))), "response of more than 1073741824 bytes"),
@@ -281,7 +283,9 @@ MODEL_SERVER: Final = (
         "an event without end", chat(lambda: endless(b"x" * 65_536, b"data: ")), "an event of more than 1048576 bytes"
     ),
     ServerCase(
-        "events without end", chat(lambda: endless(b"data: {}\n\n" * 5_000)), "a stream of more than 268435456 bytes"
+        "events without end",
+        chat(lambda: endless(b'data: {"x":"' + b"y" * 65_000 + b'"}\n\n')),
+        "a stream of more than 67108864 bytes",
     ),
     ServerCase(
         "an event of many values", chat(lambda: reply(b'data: {"choices":[' + b"{}," * 300_000 + b"{}]}\n\n")), MANY
@@ -328,7 +332,7 @@ def test_a_hostile_registry_costs_little(case: ServerCase, tmp_path: Path) -> No
         tmp_path,
         case,
         ("lock", "lab.yaml"),
-        service().replace(service().split("image: ")[1].split("\n")[0], "SERVER/a/b:1"),
+        service().replace(FROM, "SERVER/a/b:1"),
     )
 
 
@@ -355,7 +359,7 @@ def test_hostile_weights_cost_little(header: bytes, said: str, tmp_path: Path) -
 @pytest.mark.parametrize("case", cases(FILES))
 def test_a_hostile_file_costs_little(case: ServerCase, tmp_path: Path) -> None:
     both = case._replace(answer=lambda path, body: (FINE if path.startswith("/v2/") else case.answer)(path, body))
-    ask(tmp_path, both, ("lock", "lab.yaml"), deployment("image: SERVER/a/b:1", FILE))
+    ask(tmp_path, both, ("lock", "lab.yaml"), service(FILE).replace(FROM, "SERVER/a/b:1"))
 
 
 @pytest.mark.parametrize("case", cases(MODEL_SERVER))
