@@ -15,7 +15,7 @@ from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
 from sparkiac.model.answers import Number, ReportedFacts, Text, shown
 from sparkiac.model.inventory import FabricLink
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import ProgramError, UnfinishedError
+from sparkiac.upstream.programs import ProgramError
 
 Links = tuple[FabricLink, ...]
 
@@ -127,11 +127,8 @@ def inspect(target: str, *, store: str) -> Machine:
     sent = programs.bundled("sent.facts", FACTS, _DOCKER, store)
     try:
         done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
-    except FileNotFoundError:
-        message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
-        raise ProgramError(message) from None
-    except UnfinishedError as error:
-        raise ProgramError(f"{target}: its python3 {error}; try `ssh {target} true`") from None
+    except ProgramError as error:
+        raise ProgramError(f"{target}: {error}; try `ssh {target} true`, or use --host") from None
     if done.returncode != 0:
         raise ProgramError(_reason(target, done.returncode, done.stderr))
     try:

@@ -108,14 +108,11 @@ def run(host: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_
     target, port = (host.target, host.port) if host else (None, None)
     try:
         done = programs.run(target, words, program=text, timeout_s=timeout_s, port=port)
-    except FileNotFoundError:
-        reason = "ssh is not installed on this machine"
-        raise HostFailure(reason, "install an OpenSSH client", reachable=False) from None
-    except programs.UnfinishedError as error:
-        flooded, name = isinstance(error, programs.FloodedError), "ssh" if host else words[0]
-        late = f"check the load of the host and the link: ssh {host.words} uptime" if host else "check its load"
-        hint = "check what a login on the host prints" if flooded else late
-        raise HostFailure(f"{name} {error}", hint, reachable=flooded) from None
+    except programs.FloodedError as error:
+        raise HostFailure(str(error), "check what a login on the host prints") from None
+    except programs.ProgramError as error:
+        hint = f"check the load of the host and the link: ssh {host.words} uptime" if host else ""
+        raise HostFailure(str(error), hint, reachable=False) from None
     if host is not None and done.returncode == programs.FAILED:
         raise _no_connection(done.stderr, host)
     return done

@@ -81,12 +81,9 @@ def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") ->
         done = programs.run(
             source.host, words, program=program, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES
         )
-    except FileNotFoundError:
-        message = f"{'ssh' if source.host else words[0]} is not installed on this machine"
-        raise CaptureError(message, "install it, or name a host that has the image with --host") from None
-    except programs.UnfinishedError as error:
-        message = f"docker with {source.image} on {source.machine} {error}"
-        raise CaptureError(message, "check what runs there: docker ps") from None
+    except programs.ProgramError as error:
+        hint = f"check docker on {source.machine}: docker ps; or name a host that has the image with --host"
+        raise CaptureError(str(error), hint) from None
     if done.returncode:
         raise _error(done, source)
     return done.stdout

@@ -152,16 +152,8 @@ def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False
     """Return the output of a git command in a folder; `unknown` is the revision that a silent failure is about."""
     hidden = _REPOSITORY_VARIABLES if fetching else frozenset()
     environment = {key: value for key, value in os.environ.items() if key not in hidden} | _SETTINGS
-    try:
-        most_bytes = MAX_ALL_BYTES if fetching else _MAX_OWN_BYTES
-        done = programs.execute(
-            ("git", *words), timeout_s=_TIMEOUT_S, most_bytes=most_bytes, cwd=folder, env=environment
-        )
-    except FileNotFoundError:
-        raise ProgramError("git is not installed on this machine, or not in PATH") from None
-    except programs.UnfinishedError as error:
-        command = next(word for word in words if not word.startswith("-") and "=" not in word)
-        raise ProgramError(f"git {command} {error}") from None
+    most_bytes = MAX_ALL_BYTES if fetching else _MAX_OWN_BYTES
+    done = programs.execute(("git", *words), timeout_s=_TIMEOUT_S, most_bytes=most_bytes, cwd=folder, env=environment)
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
         raise ProgramError(_reason(done.stderr) or default)

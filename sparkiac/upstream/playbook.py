@@ -135,10 +135,7 @@ def _vault(action: str, raw: bytes, password: Path) -> bytes:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_VAULT")}
     environment |= {"ANSIBLE_CONFIG": str(directory("templates") / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
     words = (program(_VAULT), action, "--vault-password-file", str(password.absolute()))
-    try:
-        done = programs.execute(words, raw, timeout_s=_VAULT_TIMEOUT_S, env=environment)
-    except programs.UnfinishedError as error:
-        raise ProgramError(f"{_VAULT} {action} {error}") from None
+    done = programs.execute(words, raw, timeout_s=_VAULT_TIMEOUT_S, env=environment)
     if done.returncode != 0:
         reason = programs.last_line(done.stderr, f"exit code {done.returncode}")
         hint = f"the first line of {password} must be the password"

@@ -45,11 +45,11 @@ _PATIENCE_S: Final = 5
 """Time for Ansible to end after an interrupt. A terminal sends the interrupt to Ansible as well."""
 
 
-class UnfinishedError(Exception):
-    """A program was ended before its time; the text says why: `did not end within 60 s`."""
+class ProgramError(Exception):
+    """A program is missing, failed, or was ended; the text gives the reason, and may say what to do."""
 
 
-class FloodedError(UnfinishedError):
+class FloodedError(ProgramError):
     """A program printed more than it may."""
 
 
@@ -74,13 +74,19 @@ class Child:
     _lock: Final = Lock()
 
     def __init__(self, words: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
-        """Start it. Raises FileNotFoundError, and OSError for other reasons."""
-        with self._lock:
-            self.process = subprocess.Popen(  # noqa: S603  no shell
-                tuple(words), cwd=cwd, env=env, start_new_session=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-            self._running.add(self)
+        """Start it. Raises ProgramError."""
+        self.name = Path(words[0]).name
+        try:
+            with self._lock:
+                self.process = subprocess.Popen(  # noqa: S603  no shell
+                    tuple(words), cwd=cwd, env=env, start_new_session=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                )  # fmt: skip
+                self._running.add(self)
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError) and "/" not in words[0]
+            fault = "is not installed on this machine, or not in PATH" if missing else "cannot be started: "
+            raise ProgramError(f"{self.name} {fault}{'' if missing else error.strerror}") from None
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.stdin, self.stdout, self.stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
 
@@ -112,7 +118,7 @@ class Child:
             child.end()
 
     def result(self, given: bytes, *, timeout_s: float, most_bytes: int) -> Completed:
-        """Pass its input, and wait until it ends. Raises UnfinishedError."""
+        """Pass its input, and wait until it ends. Raises ProgramError."""
         until, received = time.monotonic() + timeout_s, {self.stdout: bytearray(), self.stderr: bytearray()}
         parallel.start(partial(self._pass, given))
         with selectors.DefaultSelector() as selector:
@@ -126,13 +132,13 @@ class Child:
                     block = os.read(key.fd, _BLOCK)
                     received[key.data] += block
                     if len(received[key.data]) > most_bytes:
-                        raise FloodedError(f"printed more than {most_bytes} bytes")
+                        raise FloodedError(f"{self.name} printed more than {most_bytes} bytes")
                     if not block:
                         selector.unregister(key.fd)
         try:
             code = self.process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise UnfinishedError(f"did not end within {timeout_s:g} s") from None
+            raise ProgramError(f"{self.name} did not end within {timeout_s:g} s") from None
         return Completed(code, bytes(received[self.stdout]), received[self.stderr].decode(errors="replace"))
 
     def send(self, given: bytes) -> None:
@@ -159,7 +165,7 @@ def execute(  # noqa: PLR0913
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Completed:
-    """Run a program on this machine. Raises OSError if it cannot be started, and UnfinishedError."""
+    """Run a program on this machine. Raises ProgramError if it is missing, floods or hangs."""
     with Child(words, cwd=cwd, env=env) as child:
         return child.result(given, timeout_s=timeout_s, most_bytes=most_bytes)
 
@@ -173,10 +179,7 @@ def run(  # noqa: PLR0913
     port: int | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> Completed:
-    """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine.
-
-    Raises OSError if it cannot be started, such as FileNotFoundError, and UnfinishedError.
-    """
+    """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine, as `execute`."""
     return execute(_command(target, words, port), program.encode(), timeout_s=timeout_s, most_bytes=most_bytes)
 
 
@@ -189,7 +192,7 @@ class RunningProgram(Child):
     """A program at `target` ([USER@]ADDRESS) whose output is read while it runs; its input stays open."""
 
     def __init__(self, target: str, words: Sequence[str], *, program: str, port: int | None) -> None:
-        """Start it. Raises FileNotFoundError."""
+        """Start it. Raises ProgramError."""
         super().__init__(_command(target, words, port))
         self._program = program
         self._errors = parallel.start(self._last_error)
@@ -254,10 +257,6 @@ def bundled(program: str, files: Iterable[str], *arguments: str, text: str = "")
     return Bundle(("-c", (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")), "\n".join(lines))
 
 
-class ProgramError(Exception):
-    """A program is missing or failed; the text gives the reason, and may say what to do."""
-
-
 def output(words: Sequence[str], result: str | None, *, key: str | None, timeout_s: float) -> str:
     """Return the text of the file `result`, or without one what the program printed. Raises ProgramError.
 
@@ -266,13 +265,8 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
     """
     environment = os.environ | ({"OPENAI_API_KEY": key} if key else {}) | {"NO_COLOR": "1", "COLUMNS": "200"}
     with tempfile.TemporaryDirectory(prefix="sparkiac-bench-") as folder:
-        try:
-            limit_s = max(1.0, timeout_s)
-            done = execute(words, timeout_s=limit_s, most_bytes=MOST_LOG_BYTES, cwd=Path(folder), env=environment)
-        except FileNotFoundError:
-            raise ProgramError(f"{words[0]} is not installed on this machine, or not in PATH") from None
-        except UnfinishedError as error:
-            raise ProgramError(f"{words[0]} {error}") from None
+        limit_s = max(1.0, timeout_s)
+        done = execute(words, timeout_s=limit_s, most_bytes=MOST_LOG_BYTES, cwd=Path(folder), env=environment)
         found = Path(folder, result) if result else None
         if found is not None and found.is_file():
             with found.open("rb") as file:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.upstream import programs
-from sparkiac.upstream.programs import Child, Completed, FloodedError, UnfinishedError, execute
+from sparkiac.upstream.programs import Child, Completed, FloodedError, ProgramError, execute
 from tests.hostile import measured
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_output_errors_and_the_exit_code_are_returned() -> None:
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_each_stream_is_limited_while_it_is_read(stream: int) -> None:
-    with pytest.raises(FloodedError, match=r"^printed more than 1048576 bytes$"):
+    with pytest.raises(FloodedError, match=r"^python[0-9.]* printed more than 1048576 bytes$"):
         python(f"import os\nwhile True: os.write({stream}, b'x' * 65536)")
     text = f"import os\nfor _ in range(16): os.write({stream}, b'x' * 65536)"
     assert len(python(text).raw or python(text).stderr) == programs.MOST_BYTES
@@ -48,7 +48,7 @@ def test_input_that_nobody_reads_does_not_hold_it_up() -> None:
 @pytest.mark.parametrize("closed", ["", "os.close(1); os.close(2); "])
 def test_a_program_that_hangs_ends_with_what_it_has_started(closed: str) -> None:
     mark = f"hang{closed}{os.getpid()}"
-    with pytest.raises(UnfinishedError, match=r"^did not end within 3 s$"):
+    with pytest.raises(ProgramError, match=r"^python[0-9.]* did not end within 3 s$"):
         python(f"import os, time\n{SLEEPER}\n{closed}time.sleep(900)", timeout_s=3, **{measured.MARK: mark})
     assert measured.running(mark) == []
 
@@ -73,6 +73,11 @@ def test_a_program_that_ignores_the_first_signal_is_killed() -> None:
     assert time.monotonic() - begun < LONG_S
 
 
-def test_a_missing_program_is_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        execute((str(tmp_path / "none"),), timeout_s=1)
+def test_a_program_that_is_missing_or_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match=r"^sparkiac-none is not installed on this machine, or not in PATH$"):
+        execute(("sparkiac-none",), timeout_s=1)
+    (tmp_path / "script").write_text("#!/none\n")
+    for mode, reason in ((0o755, "No such file or directory"), (0o644, "Permission denied")):
+        (tmp_path / "script").chmod(mode)
+        with pytest.raises(ProgramError, match=f"^script cannot be started: {reason}$"):
+            execute((str(tmp_path / "script"),), timeout_s=1)

@@ -40,15 +40,10 @@ def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
 
     `target` is [USER@]ADDRESS. Raises `ProgramError`.
     """
-    try:
-        done = programs.run(
-            target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port,
-            most_bytes=programs.MOST_LOG_BYTES,
-        )  # fmt: skip
-    except FileNotFoundError:
-        raise ProgramError("ssh is not installed on this machine") from None
-    except programs.UnfinishedError as error:
-        raise ProgramError(f"ssh {error}") from None
+    done = programs.run(
+        target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port,
+        most_bytes=programs.MOST_LOG_BYTES,
+    )  # fmt: skip
     if done.returncode:
         raise ProgramError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
     journal, _, kernel = done.stdout.partition(_MARK)
@@ -156,10 +151,7 @@ def _started(host: HostPlan, units: tuple[str, ...], wanted: LogRequest) -> Runn
     since, follows = "" if wanted.since_s is None else str(wanted.since_s), "follow" if wanted.follow else ""
     sent = programs.bundled("sent.logs", SENT, str(wanted.lines), since, follows, *units)
     there, words = endpoint(host), ("sh", "-c", _AS_ROOT, "sh", "python3", *sent.words)
-    try:
-        return RunningProgram(there.target, words, program=sent.text, port=there.port)
-    except FileNotFoundError:
-        raise ProgramError("ssh is not installed on this machine") from None
+    return RunningProgram(there.target, words, program=sent.text, port=there.port)
 
 
 def _forward(host: str, program: RunningProgram, arriving: Queue[_Item]) -> None:

@@ -91,17 +91,14 @@ class Credentials:
         if found is None:
             message = f"{program}, the credential helper for {key} in {path}, is not on PATH"
             raise UpstreamError(errors.LOGIN, message, f"install {program}, or remove it from {path}")
-        login = _login(program, self._run(found, program, key), key)
+        login = _login(program, self._run(found, key), key)
         return self._logins.setdefault((program, key), login)
 
-    def _run(self, found: str, program: str, key: str) -> programs.Completed:
+    def _run(self, found: str, key: str) -> programs.Completed:
         try:
             return programs.execute((found, "get"), key.encode(), timeout_s=_TIMEOUT_S, env=self._environ)
-        except programs.UnfinishedError as error:
-            fault = str(error)
-        except OSError as error:
-            fault = f"cannot be started: {error.strerror}"
-        raise UpstreamError(errors.LOGIN, f"{program}, the credential helper for {key}, {fault}")
+        except programs.ProgramError as error:
+            raise UpstreamError(errors.LOGIN, f"the credential helper for {key}: {error}") from None
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:

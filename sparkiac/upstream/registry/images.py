@@ -210,10 +210,8 @@ def _kind(entry: Descriptor) -> str:
 def _checked(command: list[str], key: str, environ: Mapping[str, str]) -> str:
     try:
         code = programs.execute(command, timeout_s=_TIMEOUT_S, env=environ).returncode
-    except programs.UnfinishedError as error:
-        return f"present, not checked: cosign {error}"
-    except OSError as error:
-        return f"present, not checked: cosign could not be started: {error.strerror}"
+    except programs.ProgramError as error:
+        return f"present, not checked: {error}"
     if code:
         return f"refused by cosign: {_EXIT_CODES.get(code, f'exit code {code}')}"
     return f"verified by cosign with key {key}"
