@@ -49,8 +49,9 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
     try:
         data = answers.plain(text)
     except ValueError as error:
-        line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-        raise Unreadable("not valid JSON", line=line, column=column) from None
+        if isinstance(error, json.JSONDecodeError):
+            raise Unreadable("not valid JSON", line=error.lineno, column=error.colno) from None
+        raise Unreadable(str(error)) from None
     containers = data if isinstance(data, list) else [data]
     found = [
         _InspectedContainer(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 300 << 20
 LONGEST_S: Final = 400
 """No case needs half of it on a machine that does nothing else."""
+DYING_S: Final = 30
 MARK: Final = "SPARKIAC_HOSTILE_RUN"
 _LAUNCHER: Final = """\
 import json, os, sys, time
@@ -51,7 +53,15 @@ def run(*words: str, cwd: Path, env: Mapping[str, str]) -> Measured:
         text=True, timeout=LONGEST_S, check=False,
     )  # fmt: skip
     peak, seconds = json.loads(report.read_text())
-    return Measured(done.returncode, " ".join((done.stdout + done.stderr).split()), peak, seconds, running(mark))
+    return Measured(done.returncode, " ".join((done.stdout + done.stderr).split()), peak, seconds, left(mark))
+
+
+def left(mark: str) -> list[str]:
+    """Return the processes with a mark that a killed group has left: killed processes end a moment later."""
+    until = time.monotonic() + DYING_S
+    while (found := running(mark)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
 
 
 def running(mark: str) -> list[str]:

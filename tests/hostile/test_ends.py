@@ -46,7 +46,7 @@ def test_nothing_is_left_and_a_sentence_is_printed(
         process.send_signal(sent)
         errors = process.communicate()[1]
     assert (process.returncode, errors.splitlines()[-1:]) == (code, ["sparkiac: interrupted"])
-    assert measured.running(mark) == []
+    assert measured.left(mark) == []
 
 
 def wait_for(mark: str, word: str) -> None:

@@ -50,13 +50,13 @@ def test_a_program_that_hangs_ends_with_what_it_has_started(closed: str) -> None
     mark = f"hang{closed}{os.getpid()}"
     with pytest.raises(ProgramError, match=r"^python[0-9.]* did not end within 3 s$"):
         python(f"import os, time\n{SLEEPER}\n{closed}time.sleep(900)", timeout_s=3, **{measured.MARK: mark})
-    assert measured.running(mark) == []
+    assert measured.left(mark) == []
 
 
 def test_a_process_that_a_program_leaves_behind_ends_with_it() -> None:
     mark = f"left{os.getpid()}"
     assert python(f"{SLEEPER}\nprint('done')", **{measured.MARK: mark}).stdout == "done\n"
-    assert measured.running(mark) == []
+    assert measured.left(mark) == []
 
 
 def test_a_program_that_ignores_the_first_signal_is_killed() -> None:
