@@ -77,7 +77,7 @@ def _json(text: str) -> BenchRecord:
         raise ValueError(f"not JSON: {error}") from None
     if isinstance(data, dict) and "total_output_tokens" in data and "model_id" in data:
         return _serve(data)
-    return BenchRecord.from_json(text)
+    return BenchRecord.from_json(answers.counted(text))
 
 
 def _serve(data: Mapping[str, Any]) -> BenchRecord:

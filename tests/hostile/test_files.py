@@ -100,6 +100,22 @@ CASES: Final = (
     ),
     FileCase("an inventory that is too large", "lab.yaml", "#" * (5 << 20), CHECK, 2, "the limit is 4194304"),
     FileCase(
+        "a record of empty points",
+        "a.json",
+        '{"version":1,"points":[' + "{}," * 600_000 + "{}]}",
+        ("bench", "show", "FILE"),
+        2,
+        "JSON with more than 200000 values",
+    ),
+    FileCase(
+        "a result of another benchmark that is deep",
+        "a.json",
+        '{"total_output_tokens":1,"model_id":' + "[" * 900 + "]" * 900 + "}",
+        ("bench", "show", "FILE"),
+        2,
+        "JSON with more than 64 levels",
+    ),
+    FileCase(
         "a lock of many faults",
         "lab.lock.yaml",
         "version: 1\nimages:\n" + "".join(f"  a/b:{n}: {{}}\n" for n in range(60_000)),
