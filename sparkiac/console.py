@@ -59,14 +59,14 @@ def finish(command: Callable[[], int]) -> NoReturn:
     sys.stdout, sys.stderr = _without_broken_pipe(sys.stdout), _without_broken_pipe(sys.stderr)
     with interruptible():
         code = command()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # a full disk: `run` has reported it
-            stream.flush()
     _leave(code)
 
 
 def _leave(code: int, came: int = signal.SIGINT) -> NoReturn:
     """End the processes that were started, remove temporary directories, and end: threads may still wait."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # a full disk: `run` has reported it
+            stream.flush()
     atexit._run_exitfuncs()  # noqa: SLF001  os._exit does not run them, and sys.exit waits for threads
     if came != signal.SIGINT:  # who sent it sees that it worked
         os.kill(os.getpid(), came)
