@@ -14,17 +14,24 @@ def main() -> None:
         import signal  # noqa: PLC0415  its import takes a millisecond, in which an interrupt can come
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background of a script it is ignored
-            signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+            signal.signal(signal.SIGINT, _interrupted)
     except KeyboardInterrupt:
-        os._exit(130)
+        _interrupted()
     from sparkiac.console import finish, run  # noqa: PLC0415  an interrupt ends the process from here on
 
     finish(lambda: run(sys.argv[1:]))
 
 
+def _interrupted(*_: object) -> None:
+    try:
+        os.write(2, b"sparkiac: interrupted\n")
+    finally:
+        os._exit(130)
+
+
 def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
     if ignored.exc_type is KeyboardInterrupt:
-        os._exit(130)
+        _interrupted()
     sys.__unraisablehook__(ignored)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import gc
@@ -29,6 +30,7 @@ _EXTRA_ARGUMENT: Final = "Got unexpected extra argument"
 """Start of click's message."""
 _COMPLETES: Final = "_SPARKIAC_COMPLETE"
 """A shell sets this variable to complete a command line; click prints the words and exits."""
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _COLLECT_AFTER: Final = 100_000
 """Threshold of Python's garbage collector for the youngest generation, in new container objects."""
 
@@ -57,9 +59,17 @@ def finish(command: Callable[[], int]) -> NoReturn:
     sys.stdout, sys.stderr = _without_broken_pipe(sys.stdout), _without_broken_pipe(sys.stderr)
     with interruptible():
         code = command()
+    _leave(code)
+
+
+def _leave(code: int, came: int = signal.SIGINT) -> NoReturn:
+    """End the processes that were started, remove temporary directories, and end: threads may still wait."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):  # a full disk: `run` has reported it
             stream.flush()
+    atexit._run_exitfuncs()  # noqa: SLF001  os._exit does not run them, and sys.exit waits for threads
+    if came != signal.SIGINT:  # who sent it sees that it worked
+        os.kill(os.getpid(), came)
     os._exit(code)
 
 
@@ -76,22 +86,28 @@ def interruptible() -> Iterator[None]:
 
     Libraries turn KeyboardInterrupt into other exceptions.
     """
-    former, came = signal.getsignal(signal.SIGINT), False
+    former = {each: signal.getsignal(each) for each in _INTERRUPTS}
+    came: int = 0
 
-    def interrupt(*_: object) -> NoReturn:
+    def interrupt(number: int, _: object) -> NoReturn:
         nonlocal came
-        came = True
+        came = number
         raise KeyboardInterrupt
 
     try:
-        if former is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, interrupt)
+        for each in _INTERRUPTS:
+            if former[each] is not signal.SIG_IGN:
+                signal.signal(each, interrupt)
         yield
-        signal.signal(signal.SIGINT, former)
     except BaseException:
-        if came:
-            os._exit(Exit.INTERRUPTED)
+        if came == signal.SIGINT:
+            _leave(Exit.INTERRUPTED)
         raise
+    finally:
+        for each in _INTERRUPTS:
+            signal.signal(each, former[each])
+        if came not in {0, signal.SIGINT}:
+            _leave(Exit.INTERRUPTED, came)
 
 
 def _without_broken_pipe(stream: TextIO | None) -> TextIO:
@@ -113,6 +129,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
+        click.echo("sparkiac: interrupted", err=True)
         return Exit.INTERRUPTED
     except SystemExit as done:
         # click exits after a completion, and on EPIPE; not of a closed output, because `_Output` discards the data

@@ -7,7 +7,6 @@ is higher, by 1/n for n tokens.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,8 @@ from itertools import pairwise
 from threading import Event
 from typing import Any, Final, NamedTuple
 
-from sparkiac.upstream.programs import Number, ReportedFacts, Text
+from sparkiac.model import answers
+from sparkiac.model.answers import Number, ReportedFacts, Text
 from sparkiac.upstream.streaming import Arrival, ServerError, ServerRequest, fetch, stream
 
 _CHAT: Final = "/v1/chat/completions"
@@ -139,8 +139,8 @@ def complete(endpoint: ApiEndpoint, body: dict[str, Any], timeout_s: float) -> d
     data = {"model": endpoint.model, "temperature": 0, **body}
     text = fetch(ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, data, timeout_s))
     try:
-        found = json.loads(text)["choices"][0]["message"]
-    except (ValueError, LookupError, TypeError, RecursionError):
+        found = answers.plain(text)["choices"][0]["message"]
+    except (ValueError, LookupError, TypeError):
         found = None
     if not isinstance(found, dict):
         raise ServerError("the response is not a chat completion")

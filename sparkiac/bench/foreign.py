@@ -6,7 +6,6 @@ times of each request; then the record has samples, and can be compared with sta
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 from sparkiac.bench.client import ApiEndpoint
 from sparkiac.bench.points import Sizes
 from sparkiac.bench.runner import BenchSession
+from sparkiac.model import answers
 from sparkiac.model.bench import BenchRecord, BenchSubject, PointRecord, RoundRecord, ToolCase
 from sparkiac.upstream import programs
 from sparkiac.upstream.streaming import ServerError
@@ -52,6 +52,8 @@ _SPEC_ROW: Final = re.compile(
 )
 _EVAL_MODEL: Final = re.compile(r"^│\s+(\S+)(?:\s+via \S+ @ \S+)?\s+│$", re.MULTILINE)
 _VERSION: Final = re.compile(r"tool-eval-bench v([\d.]+)")
+_MOST_VALUES: Final = 2_000_000
+"""Most values of a result: a detailed one has a number for each token."""
 _UNDATED: Final = "unknown"
 _RESULT: Final = "result.json"
 """File of a result; a program that does not name it prints the result."""
@@ -70,12 +72,12 @@ def read(text: str) -> BenchRecord:
 
 def _json(text: str) -> BenchRecord:
     try:
-        data = json.loads(text)
+        data = answers.plain(text, most=_MOST_VALUES)
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from None
     if isinstance(data, dict) and "total_output_tokens" in data and "model_id" in data:
         return _serve(data)
-    return BenchRecord.from_json(text)
+    return BenchRecord.from_json(answers.counted(text))
 
 
 def _serve(data: Mapping[str, Any]) -> BenchRecord:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.bench import client
 from sparkiac.bench.runner import BenchSession
+from sparkiac.model import answers
 from sparkiac.model.bench import ToolCase
 from sparkiac.upstream.streaming import ServerError
 
@@ -141,7 +142,7 @@ def _wrong(call: dict[str, Any], wanted: Call) -> str | None:
     if name != wanted.name:
         return f"another tool than {wanted.name} was called"
     try:
-        arguments = json.loads(call.get("arguments") or "")
+        arguments = answers.plain(call.get("arguments") or "")
     except (ValueError, TypeError):
         return "the arguments are not JSON"
     if not isinstance(arguments, dict):

@@ -228,7 +228,7 @@ def captured(raw: bytes) -> Captured:
         digests = tuple(map(str, image["digests"]))
         found = data.pop("format"), Captured(str(image["reference"]), digests, _parsed(data))
         release(found[1].interface.version)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError("it was not written by `sparkiac images capture`") from error
     if found[0] != _FORMAT:
         raise ValueError(f"its format is {found[0]!r}; this version of sparkiac reads format {_FORMAT}")

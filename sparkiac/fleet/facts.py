@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sparkiac import engines
 from sparkiac.engines import Metric
-from sparkiac.upstream.programs import ReportedFacts, Text
+from sparkiac.model.answers import ReportedFacts, Text
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import heapq
-import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+from pydantic import AfterValidator
 
 from sparkiac.fleet.fabric.checks import groups as groups_of
 from sparkiac.host.switch.effects import Effect
 from sparkiac.host.switch.history import COMMITTED
+from sparkiac.model.answers import Number, ReportedFacts, Text
 from sparkiac.report.characters import escaped
-from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text
+from sparkiac.upstream.programs import ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,21 +26,24 @@ _MOVES: Final = frozenset({"start", "restart"})
 """What an apply does to a unit, together with the units of its group on other hosts."""
 
 
-class UnitStep(NamedTuple):
+_Shown = Annotated[str, AfterValidator(escaped)]
+
+
+class UnitStep(ReportedFacts):
     """What happens to a unit, and why."""
 
-    unit: str
-    action: str
-    because: str
+    unit: _Shown
+    action: _Shown
+    because: _Shown
 
 
-class Lease(NamedTuple):
+class Lease(ReportedFacts):
     """Another apply that has the lease of a host."""
 
-    owner: str
-    age_s: int
-    renewed_s: int
-    step: str
+    owner: _Shown
+    age_s: Number
+    renewed_s: Number
+    step: _Shown
     """Phase of the other apply."""
     ended: bool
     """Whether its process is proven to have ended."""
@@ -216,31 +221,47 @@ def is_answer(event: Event) -> bool:
     return event["event"] == "ok" and event["role"] == _ROLE and str(event.get("stdout", "")).startswith("{")
 
 
+class _ReportedEffect(ReportedFacts):
+    action: _Shown
+    subject: _Shown
+    because: _Shown
+
+
+class _ReportedState(ReportedFacts):
+    current: _Shown | None = None
+
+
+class _ReportedLook(ReportedFacts):
+    """What `switch look` prints on a host."""
+
+    differs: bool
+    files: tuple[_Shown, ...] = ()
+    sysctls: tuple[_Shown, ...] = ()
+    secrets: tuple[_Shown, ...] = ()
+    missing: tuple[_Shown, ...] = ()
+    faults: tuple[_Shown, ...] = ()
+    units: tuple[UnitStep, ...]
+    effects: tuple[_ReportedEffect, ...]
+    commit: _Shown | None = None
+    lease: Lease | None = None
+    state: _ReportedState | None = None
+
+
 def _look(host: str, new: str, text: str) -> HostLook:
-    found: dict[str, Any] = json.loads(text)
-    lease = found.get("lease")
-    parts = {key: _texts(found.get(key, ())) for key in ("files", "sysctls", "secrets", "missing", "faults")}
-    units = tuple(UnitStep(*_texts((each["unit"], each["action"], each["because"]))) for each in found["units"])
-    besides = tuple(Effect(*_texts((each["action"], each["subject"], each["because"]))) for each in found["effects"])
-    now = (found.get("state") or {}).get("current")
-    differs = bool(found["differs"])
-    held = Lease(**{key: _plain(lease[key]) for key in Lease._fields}) if lease else None
-    return HostLook(
-        host, now, new, differs, **parts, units=units, effects=besides, commit=found.get("commit"), lease=held
-    )
-
-
-def _plain(value: str | int) -> Any:  # noqa: ANN401  JSON
-    return escaped(value) if isinstance(value, str) else value
-
-
-def _texts(values: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(escaped(str(value)) for value in values)
+    """Return the differences that a host has reported. Raises ProgramError."""
+    try:
+        found = _ReportedLook.of_json(text)
+    except ValueError as error:
+        raise ProgramError(f"{host}: {error}") from None
+    same = {key: getattr(found, key) for key in HostLook._fields if key in _ReportedLook.model_fields}
+    effects = tuple(Effect(each.action, each.subject, each.because) for each in found.effects)
+    now = found.state.current if found.state else None
+    return HostLook(host, now, new, **same | {"effects": effects})
 
 
 def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
     """Return the changes of a host with the restarts of these units of groups added."""
-    added = (UnitStep(unit, "restart", _WITH_ITS_GROUP) for unit in units)
+    added = (UnitStep(unit=unit, action="restart", because=_WITH_ITS_GROUP) for unit in units)
     return look._replace(differs=differs, units=(*look.units, *added))
 
 

@@ -13,9 +13,10 @@ from pydantic import AfterValidator
 
 from sparkiac.fleet.facts import Software
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, run
+from sparkiac.model.answers import Number, ReportedFacts, Text, shown
 from sparkiac.model.inventory import FabricLink
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts, Text, shown
+from sparkiac.upstream.programs import ProgramError
 
 Links = tuple[FabricLink, ...]
 Reply = TypeVar("Reply", bound=ReportedFacts)
@@ -101,8 +102,7 @@ def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
 
 def _reply(host: SshEndpoint, sent: programs.Bundle, shape: type[Reply], what: str) -> Reply:
     """Return what a program prints that is sent to a host. Raises HostFailure."""
-    late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
-    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
+    done = run(host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S)
     if done.returncode:
         output = shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
         raise HostFailure(f"{what} cannot be read: {output}", "check that python3 is installed there")
@@ -151,11 +151,8 @@ def inspect(target: str, *, store: str) -> Machine:
     sent = programs.bundled("sent.facts", FACTS, _DOCKER, store)
     try:
         done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
-    except FileNotFoundError:
-        message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
-        raise ProgramError(message) from None
-    except programs.TimedOut:
-        raise ProgramError(f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`") from None
+    except ProgramError as error:
+        raise ProgramError(f"{target}: {error}; try `ssh {target} true`, or use --host") from None
     if done.returncode != 0:
         raise ProgramError(_reason(target, done.returncode, done.stderr))
     try:

@@ -11,13 +11,15 @@ from sparkiac.fleet.query import HostFailure, SshEndpoint, run
 from sparkiac.host.sent.model_files import TEXTS
 from sparkiac.host.sent.safetensors import Tensors
 from sparkiac.lock.required import RequiredPin
+from sparkiac.model import answers
+from sparkiac.model.answers import Number, ReportedFacts
 from sparkiac.model.inventory import OwnModel
 from sparkiac.model.lock import LockedModel, ModelFile
 from sparkiac.report.hints import nearest
 from sparkiac.upstream import errors, programs
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.hub import model, selection
-from sparkiac.upstream.programs import Number, ProgramError, ReportedFacts
+from sparkiac.upstream.programs import ProgramError
 
 SENT: Final = (
     *("__init__.py", "contract.py", "durable.py", "generation.py", "stage/__init__.py", "stage/store.py"),
@@ -74,13 +76,13 @@ class OwnModelReader:
             left_out = selection.left_out(listing.files, self._pin.forms) if self._pin.forms else ()
             return LockedModel(commit=content_id(files), files=files, left_out=left_out, **described)
         except (UpstreamError, ValueError) as error:
-            raise self._error(programs.shown(str(error))) from None
+            raise self._error(answers.shown(str(error))) from None
 
     def _listing(self) -> _Listing:
         sent = programs.bundled("sent.model_files", SENT, self._own.path)
-        late = HostFailure(f"no answer within {_TIMEOUT_S} s", "check the load of the host", reachable=False)
         try:
-            done = run(self._host, ("python3", *sent.words), sent.text, timeout_s=_TIMEOUT_S, late=late)
+            words = ("python3", *sent.words)
+            done = run(self._host, words, sent.text, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES)
             if done.returncode == 0:
                 return _Listing.of_output(done.stdout)
         except HostFailure as failure:
@@ -88,7 +90,7 @@ class OwnModelReader:
             raise UpstreamError(errors.HOST_NO_RESPONSE, message, failure.hint) from None
         except ValueError as error:
             raise self._error(str(error), "check what a login on the host prints") from None
-        last = programs.shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
+        last = answers.shown(programs.last_line(done.stderr, f"exit status {done.returncode}"))
         raise self._error(last, f"check the path, and that {self._host.words} can read it")
 
     def _wanted(self, listing: _Listing) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ class OwnModelReader:
             if path not in listing.files:
                 raise self._error(f"there is no file {path}", nearest(path, listing.files))
             if not selection.is_placeable(path):
-                raise self._error(f"the path of {programs.shown(path)!r} cannot be staged", _PATHS)
+                raise self._error(f"the path of {answers.shown(path)!r} cannot be staged", _PATHS)
         return tuple(sorted(paths))
 
     def _refuse_unloadable(self, whole: Iterable[str]) -> None:
@@ -129,7 +131,7 @@ class OwnModelReader:
                 else:
                     self._progress(line.read_bytes, sum(sizes.values()))
         except (ProgramError, ValueError) as error:
-            raise self._error(programs.shown(str(error)), "lock again when nothing writes to it") from None
+            raise self._error(answers.shown(str(error)), "lock again when nothing writes to it") from None
         finally:
             running.end()
         if missing := sizes.keys() - files.keys():

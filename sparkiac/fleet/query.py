@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sparkiac.fleet.facts import HostFacts, metric_names
+from sparkiac.model.answers import shown
 from sparkiac.plan import HostPlan
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import shown
 
 THREADS: Final = 64
 """Maximum number of hosts queried at the same time. Each thread waits for one ssh process."""
@@ -97,9 +97,7 @@ def query(host: SshEndpoint) -> Answer:
 
 def _facts(host: SshEndpoint) -> HostFacts:
     """Return the facts of a host. Raises HostFailure."""
-    hint = f"check the load of the host and the link: ssh {host.words} uptime"
-    late = HostFailure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
-    done = run(host, ("sh", "-c", SCRIPT, "sh", *metric_names()), "", timeout_s=DEADLINE_S, late=late)
+    done = run(host, ("sh", "-c", SCRIPT, "sh", *metric_names()), "", timeout_s=DEADLINE_S)
     if done.returncode:
         raise _failure(done.returncode, done.stderr)
     try:
@@ -109,20 +107,22 @@ def _facts(host: SshEndpoint) -> HostFacts:
 
 
 def run(
-    host: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: HostFailure
+    host: SshEndpoint | None,
+    words: tuple[str, ...],
+    text: str,
+    *,
+    timeout_s: float,
+    most_bytes: int = programs.MOST_BYTES,
 ) -> programs.Completed:
-    """Run a command with `text` as input, on a host or (None) on this machine.
-
-    Raises HostFailure: `late` after a timeout, or why there is no connection.
-    """
+    """Run a command with `text` as input, on a host or (None) on this machine. Raises HostFailure."""
     target, port = (host.target, host.port) if host else (None, None)
     try:
-        done = programs.run(target, words, program=text, timeout_s=timeout_s, port=port)
-    except FileNotFoundError:
-        reason = "ssh is not installed on this machine"
-        raise HostFailure(reason, "install an OpenSSH client", reachable=False) from None
-    except programs.TimedOut:
-        raise late from None
+        done = programs.run(target, words, program=text, timeout_s=timeout_s, port=port, most_bytes=most_bytes)
+    except programs.FloodedError as error:
+        raise HostFailure(str(error), "check what a login on the host prints") from None
+    except programs.ProgramError as error:
+        hint = f"check the load of the host and the link: ssh {host.words} uptime" if host else ""
+        raise HostFailure(str(error), hint, reachable=False) from None
     if host is not None and done.returncode == programs.FAILED:
         raise _no_connection(done.stderr, host)
     return done

@@ -12,6 +12,7 @@ from sparkiac.host.contract import parsed, validated
 from sparkiac.host.local import SECRETS
 from sparkiac.host.sent.saved import BLOCK, LENGTH, DataDirectory, SavedItem
 from sparkiac.host.switch.history import HISTORY
+from sparkiac.model import answers
 from sparkiac.plan import HostPlan
 from sparkiac.upstream import programs
 from sparkiac.upstream.programs import ProgramError, RunningProgram
@@ -70,7 +71,7 @@ def restore(host: HostPlan, chosen: Iterable[SavedItem], parts: Iterable[bytes])
 def items(text: str | bytes) -> list[SavedItem]:
     """Return the items that a host printed. Raises ValueError."""
     found = validated("program", "its answer", parsed(text), list[SavedItem])
-    return [SavedItem(**each)._replace(path=programs.shown(each["path"])) for each in found]
+    return [SavedItem(**each)._replace(path=answers.shown(each["path"])) for each in found]
 
 
 @contextmanager
@@ -81,12 +82,6 @@ def _answering(
     arguments = (json.dumps([each._asdict() for each in every]) for every in records)
     sent, there = programs.bundled("sent.saved", _FILES, verb, *arguments), endpoint(host)
     words = ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
-    try:
-        program = RunningProgram(there.target, words, program=sent.text, port=there.port)
-    except FileNotFoundError:
-        raise ProgramError("ssh is not installed on this machine") from None
-    try:
+    with RunningProgram(there.target, words, program=sent.text, port=there.port) as program:
         with program.started(more) as output:
             yield output
-    finally:
-        program.end()

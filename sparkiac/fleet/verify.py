@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 
 from sparkiac.fleet.query import THREADS, HostFailure, SshEndpoint, endpoint, query, run
 from sparkiac.host.generation import Promise
+from sparkiac.model.answers import ReportedFacts, Text
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
 from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
-from sparkiac.upstream.programs import ReportedFacts, Text
 
 IMPORTED: Final = ("__init__.py", "contract.py", "generation.py", "series.py")
 """What the prober imports beside its own files."""
@@ -92,7 +92,7 @@ def api_key(unit: ProbedUnit) -> str | None:
     if unit.promise.api_key is None:
         return None
     path = f"/etc/sparkiac/secrets/{unit.promise.api_key}"
-    done = _connected(unit.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
+    done = run(unit.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
     if done.returncode:
         reason = f"{path} cannot be read: {_last(done)}"
         raise HostFailure(reason, "allow sudo without a password there, or use --from host as root")
@@ -100,7 +100,7 @@ def api_key(unit: ProbedUnit) -> str | None:
 
 
 def _probe(unit: ProbedUnit, endpoint: SshEndpoint | None, words: tuple[str, ...], given: str) -> tuple[ProbeStep, ...]:
-    done = _connected(endpoint, words, given, timeout_s=unit.promise.answer_s + _MARGIN_S)
+    done = run(endpoint, words, given, timeout_s=unit.promise.answer_s + _MARGIN_S)
     try:
         return _ProbeResult.of_output(done.stdout).steps
     except ValueError as error:
@@ -116,13 +116,6 @@ def _no_result(done: programs.Completed, fault: str, *, in_container: bool) -> H
 
 def _last(done: programs.Completed) -> str:
     return programs.last_line(done.stderr, f"exit code {done.returncode}")
-
-
-def _connected(
-    endpoint: SshEndpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float
-) -> programs.Completed:
-    late = HostFailure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
-    return run(endpoint, words, text, timeout_s=timeout_s, late=late)
 
 
 class Verified(NamedTuple):

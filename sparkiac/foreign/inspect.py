@@ -19,6 +19,7 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
+from sparkiac.model import answers
 from sparkiac.plan.confinement import KEYED, Tree
 from sparkiac.report import Path
 from sparkiac.source.text import FORBIDDEN
@@ -46,10 +47,11 @@ def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have
 def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
     """Read all containers. Raises Unreadable."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-        raise Unreadable("not valid JSON", line=line, column=column) from None
+        data = answers.plain(text)
+    except ValueError as error:
+        if isinstance(error, json.JSONDecodeError):
+            raise Unreadable("not valid JSON", line=error.lineno, column=error.colno) from None
+        raise Unreadable(str(error)) from None
     containers = data if isinstance(data, list) else [data]
     found = [
         _InspectedContainer(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each

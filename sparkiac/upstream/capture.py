@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sparkiac.catalog import interfaces
+from sparkiac.model import answers
 from sparkiac.report.assets import directory
 from sparkiac.upstream import programs
 
@@ -60,15 +61,16 @@ def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
 
 def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) -> bytes:
     inspected = _run((*docker, *_INSPECT, source.image), source)
-    listed, end = json.JSONDecoder().raw_decode(inspected)  # an image that was built locally has only an ID
-    digests = sorted({json.loads(inspected[end:]), *(each.partition("@")[2] for each in listed or [])})
     extractor = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
     output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=extractor)
     try:
-        data = json.loads(output) | {"image": {"reference": reference, "digests": digests}}
+        # An image that was built locally has only an ID.
+        listed, end = json.JSONDecoder().raw_decode(answers.counted(inspected))
+        digests = sorted({json.loads(inspected[end:]), *(each.partition("@")[2] for each in listed or [])})
+        data = answers.plain(output) | {"image": {"reference": reference, "digests": digests}}
         raw = (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
         interfaces.captured(raw)
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         message = f"the interface of the vLLM in {source.image} on {source.machine} cannot be read"
         raise CaptureError(message, "this version of sparkiac does not support that vLLM release") from None
     return raw
@@ -76,13 +78,12 @@ def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) 
 
 def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") -> str:
     try:
-        done = programs.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
-    except FileNotFoundError:
-        message = f"{'ssh' if source.host else words[0]} is not installed on this machine"
-        raise CaptureError(message, "install it, or name a host that has the image with --host") from None
-    except programs.TimedOut:
-        message = f"no output from {source.image} on {source.machine} within {_TIMEOUT_S} s"
-        raise CaptureError(message, "check what runs there: docker ps") from None
+        done = programs.run(
+            source.host, words, program=program, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES
+        )
+    except programs.ProgramError as error:
+        hint = f"check docker on {source.machine}: docker ps; or name a host that has the image with --host"
+        raise CaptureError(str(error), hint) from None
     if done.returncode:
         raise _error(done, source)
     return done.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +16,10 @@ from sparkiac.upstream.programs import ProgramError
 MAX_FILES: Final = 1000
 MAX_BYTES: Final = 1 << 20
 """Maximum size of one file that is fetched."""
+MAX_ALL_BYTES: Final = 1 << 21
+"""Maximum size of all files of one source: 2 MiB. As YAML with positions they take up to 60 times as much memory."""
+_MAX_OWN_BYTES: Final = 1 << 25
+"""Maximum size of a file, or of a list of files, in the user's own repository."""
 SUFFIX: Final = ".yaml"
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
@@ -85,7 +88,12 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         listed = [each for each in below if each[0].endswith(SUFFIX)]
         if len(listed) > MAX_FILES:
             raise ProgramError(f"{path} has {len(listed)} files; at most {MAX_FILES} are read")
-        return FetchedFiles(commit, {each.removeprefix(top): _blob(folder, blob, each) for each, blob in listed})
+        found: dict[str, bytes] = {}
+        for each, blob in listed:
+            found[each.removeprefix(top)] = _blob(folder, blob, each)
+            if sum(map(len, found.values())) > MAX_ALL_BYTES:
+                raise ProgramError(f"the files of {path} have more than {MAX_ALL_BYTES} bytes")
+        return FetchedFiles(commit, found)
 
 
 def newer(folder: Path, commit: str) -> str | None:
@@ -145,20 +153,12 @@ def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False
     """Return the output of a git command in a folder; `unknown` is the revision that a silent failure is about."""
     hidden = _REPOSITORY_VARIABLES if fetching else frozenset()
     environment = {key: value for key, value in os.environ.items() if key not in hidden} | _SETTINGS
-    try:
-        done = subprocess.run(  # noqa: S603  no shell; the revision does not start with a dash
-            ("git", *words),  # noqa: S607  the user's git
-            cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False,
-        )  # fmt: skip
-    except FileNotFoundError:
-        raise ProgramError("git is not installed on this machine, or not in PATH") from None
-    except subprocess.TimeoutExpired:
-        command = next(word for word in words if not word.startswith("-") and "=" not in word)
-        raise ProgramError(f"git {command} did not end within {_TIMEOUT_S} s") from None
+    most_bytes = MAX_ALL_BYTES if fetching else _MAX_OWN_BYTES
+    done = programs.execute(("git", *words), timeout_s=_TIMEOUT_S, most_bytes=most_bytes, cwd=folder, env=environment)
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
-        raise ProgramError(_reason(done.stderr.decode(errors="replace")) or default)
-    return done.stdout
+        raise ProgramError(_reason(done.stderr) or default)
+    return done.raw
 
 
 def _reason(errors: str) -> str:

@@ -9,29 +9,26 @@ import json
 import os
 import select
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sparkiac.report.assets import directory
 from sparkiac.upstream import programs
-from sparkiac.upstream.programs import ProgramError
+from sparkiac.upstream.programs import AttachedProgram, ProgramError
 
 Event = Mapping[str, Any]
 
 _PLAYBOOK: Final = "ansible-playbook"
 _TICK_S: Final = 0.2
 """Longest time between two calls of `waited`."""
-_GRACE_S: Final = 5
-"""Time for Ansible to end after an interrupt. A terminal sends the interrupt to Ansible as well."""
 _BLOCK: Final = 1 << 16
+_LONGEST_EVENT: Final = 1 << 24
 _LONGEST_SOCKETS: Final = 75
 """Longest path of a directory for sockets: macOS allows 103 characters, of which Ansible and ssh add 28."""
 _VAULT: Final = "ansible-vault"
+_VAULT_TIMEOUT_S: Final = 120
 _MARK: Final = b"$ANSIBLE_VAULT;"
 
 
@@ -59,14 +56,8 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
     reader, writer = os.pipe()
     try:
         with wanted.log.open("ab") as output:
-            process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
-                (program(_PLAYBOOK), *options),
-                stdin=subprocess.DEVNULL if os.isatty(0) else None,
-                env=_environment(wanted, writer),
-                stdout=output,
-                stderr=output,
-                pass_fds=(writer,),
-            )
+            words = (program(_PLAYBOOK), *options)
+            process = AttachedProgram(words, env=_environment(wanted, writer), log=output, events=writer)
         os.close(writer)
         writer = -1
         try:
@@ -74,7 +65,7 @@ def run(wanted: PlaybookRun, on_event: Callable[[Event], None], waited: Callable
                 on_event(event)
             return process.wait()
         except BaseException:
-            _interrupt(process)
+            process.interrupt()
             raise
     finally:
         for each in (reader, writer):
@@ -107,7 +98,7 @@ def _environment(wanted: PlaybookRun, writer: int) -> dict[str, str]:
     return os.environ | added
 
 
-def _events(reader: int, process: subprocess.Popen[bytes], waited: Callable[[], None]) -> Iterator[Event]:
+def _events(reader: int, process: AttachedProgram, waited: Callable[[], None]) -> Iterator[Event]:
     """Return the events until Ansible ends. The end of the pipe is not enough: a child may keep it open."""
     rest = b""
     while True:
@@ -116,20 +107,12 @@ def _events(reader: int, process: subprocess.Popen[bytes], waited: Callable[[], 
             if not block:
                 return
             *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > _LONGEST_EVENT:
+                raise ProgramError(f"Ansible sent an event of more than {_LONGEST_EVENT} bytes")
             yield from (json.loads(line) for line in lines)
         elif process.poll() is not None:
             return
         waited()
-
-
-def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Wait until an interrupted process ends; send SIGINT if it continues, and then SIGKILL."""
-    for signalled in (None, signal.SIGINT, signal.SIGKILL):
-        if signalled is not None:
-            process.send_signal(signalled)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE_S)
-            return
 
 
 def is_encrypted(raw: bytes) -> bool:
@@ -151,15 +134,10 @@ def _vault(action: str, raw: bytes, password: Path) -> bytes:
     # Passwords that the user's configuration names could encrypt it too: only the given one may.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_VAULT")}
     environment |= {"ANSIBLE_CONFIG": str(directory("templates") / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
-    done = subprocess.run(  # noqa: S603  no shell; the file is the user's own
-        (program(_VAULT), action, "--vault-password-file", str(password.absolute())),
-        input=raw,
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
+    words = (program(_VAULT), action, "--vault-password-file", str(password.absolute()))
+    done = programs.execute(words, raw, timeout_s=_VAULT_TIMEOUT_S, env=environment)
     if done.returncode != 0:
-        reason = programs.last_line(done.stderr.decode(errors="replace"), f"exit code {done.returncode}")
+        reason = programs.last_line(done.stderr, f"exit code {done.returncode}")
         hint = f"the first line of {password} must be the password"
         raise ProgramError(f"{_VAULT} {action} with the password of {password} failed: {reason}; {hint}")
-    return done.stdout
+    return done.raw

@@ -1,61 +1,186 @@
-"""Run programs on this machine or, with the user's ssh, on another one, and read the JSON that they print.
+"""Start every process of sparkiac, on this machine or, with the user's ssh, on another one.
 
-A host may have another version of a program: unknown keys are ignored. Texts come from the host, so control characters
-are escaped and long texts cut before anything is shown.
+What a program prints is limited while it is read, and it has a deadline, except for a log that is followed and for
+Ansible. Each program but Ansible has a process group of its own, which ends with it, so that nothing that it has
+started lives on: also after an interrupt, and if sparkiac fails.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import selectors
 import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Final, NamedTuple, Self
+from threading import Lock
+from typing import IO, Final, NamedTuple, Self, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-
-from sparkiac.model.base import MOST_BYTES
 from sparkiac.report.assets import directory
-from sparkiac.report.characters import escaped, escaped_line
+from sparkiac.report.characters import escaped
 from sparkiac.upstream import parallel
 
 FAILED: Final = 255
 """Exit code of ssh if there is no connection."""
 NO_COMMAND: Final = 127
 """Exit code of a shell if the command does not exist."""
-TimedOut = subprocess.TimeoutExpired
-"""Exception of `run` after a timeout; under this name, callers need no import of subprocess."""
-Completed = subprocess.CompletedProcess[str]
-"""Result of `run`."""
+MOST_BYTES: Final = 1 << 20
+"""Most bytes of one stream of a program, unless the caller names another limit. A host's status has 50 kB."""
+MOST_LOG_BYTES: Final = 12 << 20
+"""Most bytes of a journal or of what a program on this machine prints."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-_LONGEST: Final = 300
 _LONGEST_LINE: Final = 1 << 15
-Number = Annotated[int, Field(ge=0, le=MOST_BYTES)]
-"""A count, a size or a speed."""
+_BLOCK: Final = 1 << 16
+_TICK_S: Final = 0.2
+_GRACE_S: Final = 1
+"""Time to end after SIGTERM, before SIGKILL."""
+_PATIENCE_S: Final = 5
+"""Time for Ansible to end after an interrupt. A terminal sends the interrupt to Ansible as well."""
 
 
-def run(
-    target: str | None, words: Sequence[str], *, program: str, timeout_s: float, port: int | None = None
+class ProgramError(Exception):
+    """A program is missing, failed, or was ended; the text gives the reason, and may say what to do."""
+
+
+class FloodedError(ProgramError):
+    """A program printed more than it may."""
+
+
+class Completed(NamedTuple):
+    """Result of a program."""
+
+    returncode: int
+    raw: bytes
+    """What it printed."""
+    stderr: str = ""
+
+    @property
+    def stdout(self) -> str:
+        """Return what it printed as a text; what is not UTF-8 is replaced."""
+        return self.raw.decode(errors="replace")
+
+
+class Child:
+    """A process and its group, which end at the end of a `with` block and with sparkiac."""
+
+    _running: Final[set[Child]] = set()
+    _lock: Final = Lock()
+
+    def __init__(self, words: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+        """Start it. Raises ProgramError."""
+        self.name = Path(words[0]).name
+        try:
+            with self._lock:
+                self.process = subprocess.Popen(  # noqa: S603  no shell
+                    tuple(words), cwd=cwd, env=env, start_new_session=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                )  # fmt: skip
+                self._running.add(self)
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError) and "/" not in words[0]
+            fault = "is not installed on this machine, or not in PATH" if missing else "cannot be started: "
+            raise ProgramError(f"{self.name} {fault}{'' if missing else error.strerror}") from None
+        pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
+        self.stdin, self.stdout, self.stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.end()
+        self.stdout.close()
+        self.stderr.close()
+
+    def end(self) -> None:
+        """End the process, if it has not ended, and what it has left behind in its group."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError, PermissionError):  # the latter on macOS, for a process that has ended
+                os.killpg(self.process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_GRACE_S)
+        self.stdin.close()
+        self._running.discard(self)
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End those that threads have left behind, and start no other one."""
+        cls._lock.acquire()
+        for child in tuple(cls._running):
+            child.end()
+
+    def result(self, given: bytes, *, timeout_s: float, most_bytes: int) -> Completed:
+        """Pass its input, and wait until it ends. Raises ProgramError."""
+        until, received = time.monotonic() + timeout_s, {self.stdout: bytearray(), self.stderr: bytearray()}
+        parallel.start(partial(self._pass, given))
+        with selectors.DefaultSelector() as selector:
+            for pipe in received:
+                selector.register(pipe, selectors.EVENT_READ, pipe)
+            while selector.get_map() and time.monotonic() < until:
+                ready = selector.select(_TICK_S)
+                if not ready and self.process.poll() is not None:
+                    break  # a process that it has left behind keeps the pipes open
+                for key, _ in ready:
+                    block = os.read(key.fd, _BLOCK)
+                    received[key.data] += block
+                    if len(received[key.data]) > most_bytes:
+                        raise FloodedError(f"{self.name} printed more than {most_bytes} bytes")
+                    if not block:
+                        selector.unregister(key.fd)
+        try:
+            code = self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise ProgramError(f"{self.name} did not end within {timeout_s:g} s") from None
+        return Completed(code, bytes(received[self.stdout]), received[self.stderr].decode(errors="replace"))
+
+    def send(self, given: bytes) -> None:
+        """Send input; a program need not read it."""
+        rest = memoryview(given)
+        with suppress(OSError, ValueError):  # ValueError: `end` has closed the pipe
+            while rest:  # not with the file's own `write`, whose lock would hold up `end`
+                rest = rest[os.write(self.stdin.fileno(), rest) :]
+
+    def _pass(self, given: bytes) -> None:
+        self.send(given)
+        self.stdin.close()
+
+
+atexit.register(Child.end_all)
+
+
+def execute(  # noqa: PLR0913
+    words: Sequence[str],
+    given: bytes = b"",
+    *,
+    timeout_s: float,
+    most_bytes: int = MOST_BYTES,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Completed:
-    """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine.
+    """Run a program on this machine. Raises ProgramError if it is missing, floods or hangs."""
+    with Child(words, cwd=cwd, env=env) as child:
+        return child.result(given, timeout_s=timeout_s, most_bytes=most_bytes)
 
-    Output that is not UTF-8 is replaced. Raises FileNotFoundError if this machine has no such command, and
-    TimedOut.
-    """
-    return subprocess.run(  # noqa: S603  no shell here, and the target is a word of its own, behind `--`
-        _command(target, words, port),
-        input=program,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=timeout_s,
-        check=False,
-    )
+
+def run(  # noqa: PLR0913
+    target: str | None,
+    words: Sequence[str],
+    *,
+    program: str,
+    timeout_s: float,
+    port: int | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> Completed:
+    """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine, as `execute`."""
+    return execute(_command(target, words, port), program.encode(), timeout_s=timeout_s, most_bytes=most_bytes)
 
 
 def _command(target: str | None, words: Sequence[str], port: int | None) -> tuple[str, ...]:
@@ -63,16 +188,13 @@ def _command(target: str | None, words: Sequence[str], port: int | None) -> tupl
     return (*_SSH, *ports, "--", target, shlex.join(words)) if target else tuple(words)
 
 
-class RunningProgram:
+class RunningProgram(Child):
     """A program at `target` ([USER@]ADDRESS) whose output is read while it runs; its input stays open."""
 
     def __init__(self, target: str, words: Sequence[str], *, program: str, port: int | None) -> None:
-        """Start it, with processes of its own that end with it. Raises FileNotFoundError."""
+        """Start it. Raises ProgramError."""
+        super().__init__(_command(target, words, port))
         self._program = program
-        self._process = subprocess.Popen(  # noqa: S603  as in `run`
-            _command(target, words, port), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
         self._errors = parallel.start(self._last_error)
 
     def lines(self) -> Iterator[str]:
@@ -87,34 +209,41 @@ class RunningProgram:
 
         Raises ProgramError at the end if it has failed.
         """
-        assert self._process.stdin is not None  # noqa: S101  both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        with suppress(BrokenPipeError):  # it has failed; its exit code and errors say why
-            self._process.stdin.write(self._program.encode())
-            for block in more or ():
-                self._process.stdin.write(block)
-            self._process.stdin.flush()
-            if more is not None:
-                self._process.stdin.close()
-        yield self._process.stdout
-        if code := self._process.wait():
+        self.send(self._program.encode())
+        for block in more or ():
+            self.send(block)
+        if more is not None:
+            self.stdin.close()
+        yield self.stdout
+        if code := self.process.wait():
             raise ProgramError(last_line(self._errors.result(), f"ssh ended with {code}"))
 
     def _last_error(self) -> str:
-        assert self._process.stderr is not None  # noqa: S101  it is a pipe
         end = b""
-        while block := os.read(self._process.stderr.fileno(), _LONGEST_LINE):
+        while block := os.read(self.stderr.fileno(), _LONGEST_LINE):
             end = (end + block)[-_LONGEST_LINE:]
         return end.decode(errors="replace")
 
-    def end(self) -> None:
-        """End it and the processes that it has started."""
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
-        if self._process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGTERM)
+
+class AttachedProgram:
+    """A program in the process group of sparkiac: it prompts on the terminal, and a ctrl-C there reaches it as well."""
+
+    def __init__(self, words: Sequence[str], *, env: Mapping[str, str], log: IO[bytes], events: int) -> None:
+        """Start it with its output in a file, and with the file descriptor `events`. Raises OSError."""
+        self._process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
+            tuple(words), env=env, stdin=subprocess.DEVNULL if os.isatty(0) else None, stdout=log, stderr=log,
+            pass_fds=(events,),
+        )  # fmt: skip
+        self.wait, self.poll = self._process.wait, self._process.poll
+
+    def interrupt(self) -> None:
+        """Wait until it ends after an interrupt; send SIGINT if it continues, and then SIGKILL."""
+        for signalled in (None, signal.SIGINT, signal.SIGKILL):
+            if signalled is not None:
+                self._process.send_signal(signalled)
+            with suppress(subprocess.TimeoutExpired):
+                self.wait(_PATIENCE_S)
+                return
 
 
 def last_line(output: str, default: str) -> str:
@@ -141,10 +270,6 @@ def bundled(program: str, files: Iterable[str], *arguments: str, text: str = "")
     return Bundle(("-c", (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")), "\n".join(lines))
 
 
-class ProgramError(Exception):
-    """A program is missing or failed; the text gives the reason, and may say what to do."""
-
-
 def output(words: Sequence[str], result: str | None, *, key: str | None, timeout_s: float) -> str:
     """Return the text of the file `result`, or without one what the program printed. Raises ProgramError.
 
@@ -153,50 +278,13 @@ def output(words: Sequence[str], result: str | None, *, key: str | None, timeout
     """
     environment = os.environ | ({"OPENAI_API_KEY": key} if key else {}) | {"NO_COLOR": "1", "COLUMNS": "200"}
     with tempfile.TemporaryDirectory(prefix="sparkiac-bench-") as folder:
-        try:
-            done = subprocess.run(  # noqa: S603  no shell; the words are built from checked options
-                tuple(words), cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                errors="replace", timeout=max(1.0, timeout_s), check=False,
-            )  # fmt: skip
-        except FileNotFoundError:
-            raise ProgramError(f"{words[0]} is not installed on this machine, or not in PATH") from None
-        except subprocess.TimeoutExpired:
-            raise ProgramError(f"{words[0]} did not end within {timeout_s:.0f} s") from None
+        limit_s = max(1.0, timeout_s)
+        done = execute(words, timeout_s=limit_s, most_bytes=MOST_LOG_BYTES, cwd=Path(folder), env=environment)
         found = Path(folder, result) if result else None
         if found is not None and found.is_file():
-            return found.read_text(encoding="utf-8", errors="replace")
+            with found.open("rb") as file:
+                return file.read(MOST_LOG_BYTES).decode(errors="replace")
     if done.returncode or found is not None:
         reason = last_line(done.stderr or done.stdout, "no message")
         raise ProgramError(f"{words[0]} failed with exit code {done.returncode}: {reason}")
     return done.stdout
-
-
-def shown(text: str) -> str:
-    """Return a text of a host in one line of printable characters, with a limited length."""
-    line = escaped_line(" ".join(text.split()))
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-Text = Annotated[str, AfterValidator(shown)]
-
-
-class ReportedFacts(BaseModel):
-    """What a program or a server of a host reports; a newer one may report more."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-    @classmethod
-    def of_output(cls, output: str) -> Self:
-        """Read the last line of a program's output. Raises ValueError with what is wrong."""
-        return cls.of_json(output.strip().rpartition("\n")[2])
-
-    @classmethod
-    def of_json(cls, text: str) -> Self:
-        """Read a JSON text. Raises ValueError with what is wrong."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"])) or "the line"
-            message = f"unexpected output, at {place}: {shown(str(first['input']))[:60]!r}" if text else "no output"
-            raise ValueError(message) from None

@@ -17,12 +17,15 @@ from threading import Event
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from sparkiac.model import answers
 from sparkiac.report.characters import escaped_line
 
 _BLOCK: Final = 1 << 16
 _MAX_BYTES: Final = 1 << 24
 """Longest response that is read as a whole. A page of metrics has 60 kB."""
 _MAX_EVENT_BYTES: Final = 1 << 20
+_MAX_STREAM_BYTES: Final = 1 << 26
+"""64 MiB; an event of one token has 300 bytes."""
 _SHOWN: Final = 200
 
 
@@ -84,12 +87,15 @@ def stream(request: ServerRequest, stopped: Event, until_s: float) -> Iterator[A
 
 def _events(response: HTTPResponse, began: float, stopped: Event, until_s: float) -> Iterator[Arrival]:
     """Yield the data of each event. Events that arrive together have the same time."""
-    rest = b""
+    rest, most = b"", _MAX_STREAM_BYTES
     # read1 returns what has arrived; read would wait for a whole block, and all its events would have one time.
     while block := response.read1(_BLOCK):
         seconds = time.perf_counter() - began
         if stopped.is_set() or time.monotonic() > until_s:
             raise StoppedError
+        most -= len(block)
+        if most < 0:
+            raise ServerError(f"a stream of more than {_MAX_STREAM_BYTES} bytes")
         *lines, rest = (rest + block).split(b"\n")
         if len(rest) > _MAX_EVENT_BYTES:
             raise ServerError(f"an event of more than {_MAX_EVENT_BYTES} bytes")
@@ -135,7 +141,7 @@ def _body(response: HTTPResponse, request: ServerRequest) -> bytes:
 def _reason(body: bytes) -> str:
     text = body.decode(errors="replace")
     try:
-        data = json.loads(text)
+        data = answers.plain(text)
         text = str(data["error"]["message"] if isinstance(data["error"], dict) else data["error"])
     except (ValueError, KeyError, TypeError):
         pass

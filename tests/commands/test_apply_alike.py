@@ -8,7 +8,7 @@ from sparkiac.words import apply as words
 
 def host(number: int, because: str = "changed: /etc/sparkiac/chat-{}/compose.yaml") -> HostLook:
     name = f"{number:02}"
-    step = UnitStep(f"sparkiac-chat-{name}", "restart", because.format(name))
+    step = UnitStep(unit=f"sparkiac-chat-{name}", action="restart", because=because.format(name))
     return HostLook(f"spark-{name}", f"{number:08}", f"{number + 100:08}", differs=True, units=(step,))
 
 

@@ -82,7 +82,9 @@ def test_hosts_of_a_group_change_together() -> None:
     units = [{"unit": "sparkiac-big", "action": "restart", "because": "changed: /etc/x"}]
     found = look(spark_01=RESTART | {"units": units}, spark_02=SAME)
     assert [host.host for host in found.changing] == ["spark-01", "spark-02"]
-    assert found.hosts[1].units == (looks.UnitStep("sparkiac-big", "restart", "its group restarts together"),)
+    assert found.hosts[1].units == (
+        looks.UnitStep(unit="sparkiac-big", action="restart", because="its group restarts together"),
+    )
     assert found.batches == (("spark-01", "spark-02"),)
     assert words.order(found.batches) == "spark-01 and spark-02 together"
     same = look(spark_01=SAME, spark_02=SAME)

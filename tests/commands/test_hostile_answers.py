@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,7 +95,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Sequence[str
 
     def run(target: str | None, words: Sequence[str], **_: object) -> programs.Completed:
         assert target is not None
-        return subprocess.CompletedProcess([], 0, answer(target, words), "")
+        return programs.Completed(0, answer(target, words).encode(errors="surrogatepass"))
 
     monkeypatch.setattr(programs, "run", run)
 

@@ -64,7 +64,7 @@ def test_an_interrupt_shows_no_traceback(tmp_path: Path, words: tuple[str, ...])
 @pytest.mark.parametrize("line", [3, 10, 25, 40, 55, 61, *range(80, 86), 200, 1_000, 10_000])
 def test_an_interrupt_in_one_of_the_first_lines_shows_no_traceback(line: int) -> None:
     done = subprocess.run([sys.executable, "-c", LINES, str(line)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "")
+    assert (done.returncode, done.stderr) == (130, "sparkiac: interrupted\n")
 
 
 def interrupted(words: tuple[str, ...], folder: Path, env: dict[str, str], after_s: float) -> tuple[int, str]:

@@ -206,5 +206,6 @@ def test_new_lines_are_shown_until_an_interrupt_and_nothing_is_left_behind(stub:
         assert "--since=@" in (folders[1] / "asked").read_text()
         process.send_signal(how)
         _, errors = process.communicate()
-    assert (process.returncode, errors.strip()) == (130 if how is signal.SIGINT else -9, "")
+    wanted = (130, "sparkiac: interrupted") if how is signal.SIGINT else (-9, "")
+    assert (process.returncode, errors.strip()) == wanted
     wait(lambda: not any(map(runs, journals)))

@@ -292,7 +292,7 @@ def test_each_failure_says_what_to_do(fleet: Fleet, cli: Cli) -> None:
 def test_a_host_that_is_slow_has_a_deadline(fleet: Fleet, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet.runs(SECOND, "exec sleep 600")
     monkeypatch.setattr(query, "DEADLINE_S", 5)
-    assert as_json(cli) == (1, ["spark-02 unhealthy: unreachable: no answer within 5 s"])
+    assert as_json(cli) == (1, ["spark-02 unhealthy: unreachable: ssh did not end within 5 s"])
 
 
 @pytest.mark.parametrize(

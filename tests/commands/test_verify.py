@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -199,9 +198,9 @@ def test_only_the_units_of_the_current_turn_are_checked(
     def run(_: str | None, words: Sequence[str], *, program: str, **_rest: object) -> programs.Completed:
         if "/usr/local/lib/sparkiac/probe.py" in words:
             probed.append(json.loads(program)["promise"]["url"].rpartition(":")[2])
-            return subprocess.CompletedProcess([], 0, json.dumps({"steps": [step]}), "")
+            return programs.Completed(0, json.dumps({"steps": [step]}).encode())
         facts = {"clock": {"begin_s": 1.0, "end_s": 2.0}, "generation": {"turn": turn}}
-        return subprocess.CompletedProcess([], 0, json.dumps(facts), "")
+        return programs.Completed(0, json.dumps(facts).encode())
 
     monkeypatch.setattr(programs, "run", run)
     outcome = cli("verify", "lab.yaml", "--format", "json")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sparkiac.fleet import facts, query
 from sparkiac.fleet.query import SshEndpoint
+from sparkiac.upstream import programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +36,10 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def run(
         target: str, words: Sequence[str], *, program: str, timeout_s: float, port: int | None
-    ) -> subprocess.CompletedProcess[str]:
+    ) -> programs.Completed:
         assert (target, program, port) == ("ada@10.0.0.1", "", None)
         environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
-        return subprocess.run(
-            words, input=program, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
-        )
+        return programs.execute(words, program.encode(), timeout_s=timeout_s, env=environment)
 
     monkeypatch.setattr(query.programs, "run", run)
     return tmp_path

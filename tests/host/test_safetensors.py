@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from typing import Any
 
 import pytest
 
@@ -65,3 +66,38 @@ def test_the_tensors_need_not_be_read() -> None:
 def test_nonsense_is_distinguished_from_a_header(content: bytes) -> None:
     with pytest.raises(safetensors.HeaderError):
         safetensors.read(content, size_bytes=len(content))
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
+@pytest.mark.parametrize("padding", ["", "   ", "\n"])
+def test_a_header_is_read_in_every_layout(layout: dict[str, Any], padding: str) -> None:
+    tensors = {
+        "__metadata__": {"format": "pt", "notes": '{"a": "}"}'},
+        'we"ird\\ {name}': {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]},
+        "b": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [2, 14]},
+    }
+    header = (json.dumps(tensors, **layout) + padding).encode()
+    start = len(header).to_bytes(8, "little") + header
+    assert safetensors.read(start, size_bytes=len(start) + 14).elements == {"U8": 2, "BF16": 6}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"a":X,}',
+        '{,"a":X}',
+        '{"a":X',
+        '{"a":X}}',
+        "[]",
+        "{}{}",
+        '{"a":X "b":X}',
+        '{"a":X;"b":X}',
+        '{"a":"X"}',
+        "{a:X}",
+    ],
+)
+def test_a_header_that_is_no_object_of_tensors_is_refused(header: str) -> None:
+    raw = header.replace("X", '{"dtype":"U8","shape":[0],"data_offsets":[0,0]}').encode()
+    start = len(raw).to_bytes(8, "little") + raw
+    with pytest.raises(safetensors.HeaderError, match="its header does not list tensors"):
+        safetensors.read(start, size_bytes=len(start))

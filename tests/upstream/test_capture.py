@@ -208,10 +208,8 @@ def test_without_docker_the_way_out_is_named(machine: Machine) -> None:
     words = ("images", "capture", IMAGE, "--output", "x.json")
     found = machine.cli(*words, cwd=machine.folder, env={"PATH": str(machine.path)})
     assert found.code == 6
-    assert (
-        found.err
-        == "docker is not installed on this machine; install it, or name a host that has the image with --host\n"
-    )
+    hint = "check docker on this machine: docker ps; or name a host that has the image with --host"
+    assert found.err == f"docker is not installed on this machine, or not in PATH; {hint}\n"
 
 
 def test_a_user_without_docker_permission_uses_sudo(machine: Machine) -> None:

@@ -145,6 +145,6 @@ def test_without_ssh_the_way_around_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         ProgramError,
-        match="ssh is not installed on this machine, so a cannot be read; install it, or use --host",
+        match="a: ssh is not installed on this machine, or not in PATH; try `ssh a true`, or use --host",
     ):
         machine.inspect("a", store="/srv/models")

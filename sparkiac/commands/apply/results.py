@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from sparkiac.commands.inputs import Exit
+from sparkiac.model import answers
 from sparkiac.report.characters import escaped
 from sparkiac.upstream.playbook import Event
 
@@ -169,7 +169,7 @@ def _causes(text: str) -> Iterator[str]:
 def _switch(text: object) -> dict[str, Any] | None:
     """Return the result that the program `switch` printed; None if the text is something else."""
     try:
-        found = json.loads(str(text))
+        found = answers.plain(str(text))
     except ValueError:
         return None
     return found if isinstance(found, dict) and "outcome" in found else None

@@ -1,10 +1,14 @@
-"""`sparkiac diagnose --bisect`: write the configurations that find the option with which a deployment fails."""
+"""`sparkiac diagnose --bisect`: write the configurations that find the option with which a deployment fails.
+
+The first steps are those of the Spark guide (L160): start with few options, then add KV cache type, prefix caching,
+chunked prefill, async scheduling and MTP, one at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -12,11 +16,63 @@ from sparkiac import engines
 from sparkiac.commands.diagnose.proposal import Context, added_errors, deployments, tried, written
 from sparkiac.commands.inputs import Exit, reject
 from sparkiac.fix.nodes import CannotEdit
-from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, BisectStep, steps
 from sparkiac.pipeline import Outcome
 from sparkiac.plan import Plan
 from sparkiac.plan.container import Container
 from sparkiac.report import REMOVE, Edit
+
+_FIRST: Final = "minimal"
+_SPECULATION: Final = "speculation"
+_SIZES: Final = "sizes"
+_LARGEST_SEQUENCES: Final = 4
+"""max_num_seqs of the first step."""
+_CONTEXTS: Final = (65_536, 32_768, 16_384, 8_192)
+"""max_model_len of the first step: the largest that fits."""
+_GROUPS: Final = {
+    "kv-cache-type": ("kv_cache_dtype", "calculate_kv_scales", "kv_cache_dtype_skip_layers", "block_size"),
+    "prefix-caching": ("enable_prefix_caching", "prefix_caching_hash_algo", "mamba_cache_mode", "mamba_block_size"),
+    "chunked-prefill": ("enable_chunked_prefill", "max_num_batched_tokens", "max_num_partial_prefills"),
+    "async-scheduling": ("async_scheduling",),
+    _SPECULATION: (),
+    "attention": ("attention_backend", "attention_config", "gdn_prefill_backend", "mm_encoder_attn_backend"),
+    "loading": ("load_format", "model_loader_extra_config", "safetensors_load_strategy"),
+    "cuda-graphs": (
+        *("compilation_config", "max_cudagraph_capture_size", "cudagraph_capture_sizes", "optimization_level"),
+    ),
+    _SIZES: ("max_model_len", "max_num_seqs"),
+}
+"""Name of a step → the engine options that it adds."""
+_KEPT: Final = frozenset(
+    """
+    host port tokenizer tokenizer_mode trust_remote_code dtype quantization moe_backend linear_backend hf_overrides
+    config_format runner convert language_model_only enforce_eager tensor_parallel_size pipeline_parallel_size
+    data_parallel_size enable_expert_parallel distributed_executor_backend nnodes node_rank master_addr master_port
+    headless gpu_memory_utilization kv_cache_memory_bytes reasoning_parser api_key
+    """.split()  # noqa: SIM905  a list of 29 lines is no clearer
+)
+"""Options of every step: without them the server is another one, or does not fit the host."""
+_REST: Final = "other-options"
+
+
+class BisectStep(NamedTuple):
+    """What a configuration adds to the one before."""
+
+    name: str
+    added: tuple[str, ...]
+    """Engine options; empty for speculation and the first step."""
+
+
+def _steps(container: Container) -> tuple[BisectStep, ...]:
+    """Divide the options of a server into steps that add some each; the first step adds none."""
+    options = container.server.options
+    named = {name for group in _GROUPS.values() for name in group}
+    rest = tuple(sorted(name for name in options if name not in named | _KEPT))
+    found = [BisectStep(_FIRST, ())]
+    for name, group in _GROUPS.items():
+        present = tuple(each for each in group if each in options)
+        if present or (name == _SPECULATION and container.server.speculative):
+            found.append(BisectStep(name, present))
+    return (*found, BisectStep(_REST, rest)) if rest else tuple(found)
 
 
 class Configuration(NamedTuple):
@@ -40,7 +96,7 @@ def write(context: Context, directory: Path) -> int:
         reject(f"{context.container.name} does not run vLLM; --bisect works for vLLM only")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         reject(f"{click.format_filename(directory)} exists and is not an empty directory; name a new one")
-    wanted = removable(steps(context.container), context)
+    wanted = removable(_steps(context.container), context)
     found = configurations(wanted, context)
     if not found:
         click.echo(f"{context.container.name} has no options that can be left out", err=True)
@@ -65,7 +121,7 @@ def removable(wanted: Sequence[BisectStep], context: Context) -> Sequence[Bisect
             omitted += [part] if _valid([*omitted, part], context) else []
     names, left = {step.name for step in omitted}, {name for step in omitted for name in step.added}
     found = (step._replace(added=tuple(filter(left.__contains__, step.added))) for step in wanted)
-    return [step for step in found if step.name in {FIRST, *names}]
+    return [step for step in found if step.name in {_FIRST, *names}]
 
 
 def configurations(wanted: Sequence[BisectStep], context: Context) -> list[Configuration]:
@@ -89,8 +145,8 @@ def configurations(wanted: Sequence[BisectStep], context: Context) -> list[Confi
 
 def _valid(omitted: Sequence[BisectStep], context: Context) -> tuple[bytes, Plan] | None:
     """Return the inventory and its plan without the options of some steps; None if it is not valid."""
-    smaller = any(step.name == SIZES for step in omitted)
-    for length in CONTEXTS if smaller else (None,):
+    smaller = any(step.name == _SIZES for step in omitted)
+    for length in _CONTEXTS if smaller else (None,):
         try:
             raw, outcome = _without(omitted, length, context)
         except CannotEdit:
@@ -103,8 +159,8 @@ def _valid(omitted: Sequence[BisectStep], context: Context) -> tuple[bytes, Plan
 def _without(omitted: Sequence[BisectStep], length: int | None, context: Context) -> tuple[bytes, Outcome]:
     """Cut the lines of omitted options, then write null over what other layers set, then the smaller sizes."""
     path, raw = context.container.path, context.files[0].raw
-    names = [name for step in omitted if step.name != SIZES for name in step.added]
-    speculation = any(step.name == SPECULATION for step in omitted)
+    names = [name for step in omitted if step.name != _SIZES for name in step.added]
+    speculation = any(step.name == _SPECULATION for step in omitted)
     own = written(raw, path)
     settings = own.get("set")
     cut = [(*path, "set", name) for name in names if isinstance(settings, dict) and name in settings]
@@ -123,7 +179,7 @@ def _without(omitted: Sequence[BisectStep], length: int | None, context: Context
 def _sizes(container: Container, length: int) -> dict[str, int]:
     """Return the reduced sizes for the first configurations, of those options that the deployment sets higher."""
     options = container.server.options
-    limits = {"max_model_len": length, "max_num_seqs": LARGEST_SEQUENCES}
+    limits = {"max_model_len": length, "max_num_seqs": _LARGEST_SEQUENCES}
     return {
         name: limit
         for name, limit in limits.items()
@@ -153,7 +209,7 @@ def _readme(found: Sequence[Configuration], wanted: Sequence[BisectStep], contex
         f"| {number} | `{number}-{each.step.name}.diff` | {each.added} | {_verdict(each, number)} |\n"
         for number, each in enumerate(found, 1)
     )
-    every = steps(context.container)
+    every = _steps(context.container)
     after = map(_words, wanted[wanted.index(found[-1].step) + 1 :])
     kept = [f"`{name}`" for step in every for name in step.added if all(name not in each.added for each in wanted)]
     keep = f"All of them keep {', '.join(kept)}: without these, `sparkiac check` reports errors.\n" if kept else ""
@@ -187,8 +243,8 @@ def _verdict(each: Configuration, number: int) -> str:
 
 
 def _words(step: BisectStep) -> str:
-    if step.name == FIRST:
+    if step.name == _FIRST:
         return "what the model needs, with short requests"
-    if step.name == SPECULATION:
+    if step.name == _SPECULATION:
         return "speculative decoding"
     return ", ".join(f"`{name}`" for name in step.added)

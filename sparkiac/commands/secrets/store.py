@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import write
 from sparkiac.commands.inputs import reject
+from sparkiac.model import answers
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.upstream import playbook
 from sparkiac.write.single import exclusive
@@ -132,7 +133,7 @@ def _read(path: Path, raw: bytes, password: Path | None) -> dict[str, str]:
             reject(f"{path} is encrypted; add --vault-password-file FILE")
         raw = playbook.decrypted(raw, password)
     try:
-        data: Any = json.loads(raw)
+        data: Any = answers.plain(raw)
     except ValueError:
         data = None
     values = data.get(_KEY) if isinstance(data, dict) and data.keys() == {_KEY} else None

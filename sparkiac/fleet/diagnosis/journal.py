@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Final, NamedTuple
 from sparkiac.fleet.diagnosis import lines
 from sparkiac.fleet.diagnosis.lines import Log
 from sparkiac.fleet.query import AS_ROOT, endpoint
+from sparkiac.model import answers
 from sparkiac.plan.values import HostPlan
 from sparkiac.report.characters import escaped_line
 from sparkiac.upstream import parallel, programs
@@ -40,14 +40,10 @@ def printed(target: str, unit: str, *, port: int | None) -> tuple[str, str]:
 
     `target` is [USER@]ADDRESS. Raises `ProgramError`.
     """
-    try:
-        done = programs.run(
-            target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port
-        )
-    except FileNotFoundError:
-        raise ProgramError("ssh is not installed on this machine") from None
-    except programs.TimedOut:
-        raise ProgramError(f"no response within {_TIMEOUT_S} s") from None
+    done = programs.run(
+        target, ("sh", "-s", "--", f"{unit}.service"), program=_SCRIPT, timeout_s=_TIMEOUT_S, port=port,
+        most_bytes=programs.MOST_LOG_BYTES,
+    )  # fmt: skip
     if done.returncode:
         raise ProgramError(programs.last_line(done.stderr, f"ssh ended with {done.returncode}"))
     journal, _, kernel = done.stdout.partition(_MARK)
@@ -154,10 +150,7 @@ def _started(host: HostPlan, units: tuple[str, ...], wanted: LogRequest) -> Runn
     since, follows = "" if wanted.since_s is None else str(wanted.since_s), "follow" if wanted.follow else ""
     sent = programs.bundled("sent.logs", SENT, str(wanted.lines), since, follows, *units)
     there, words = endpoint(host), ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
-    try:
-        return RunningProgram(there.target, words, program=sent.text, port=there.port)
-    except FileNotFoundError:
-        raise ProgramError("ssh is not installed on this machine") from None
+    return RunningProgram(there.target, words, program=sent.text, port=there.port)
 
 
 def _forward(host: str, program: RunningProgram, arriving: Queue[_Item]) -> None:
@@ -165,14 +158,16 @@ def _forward(host: str, program: RunningProgram, arriving: Queue[_Item]) -> None
     try:
         for line in program.lines():
             arriving.put(_item(host, line))
-    except (ProgramError, ValueError, TypeError, OSError) as error:
+    except (ProgramError, OSError) as error:
         arriving.put(LogFault(host, str(error)))
+    except (ValueError, TypeError):
+        arriving.put(LogFault(host, "unexpected output; check what a login on the host prints"))
     arriving.put(_HistorySent(host, ended=True))
 
 
 def _item(host: str, line: str) -> _Item:
     """Return what a line of the program means. Raises ValueError or TypeError for one of another program."""
-    found = json.loads(line)
+    found = answers.plain(line)
     if found is None:
         return _HistorySent(host, ended=False)
     time_us, unit, text = found

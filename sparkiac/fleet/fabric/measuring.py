@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_interface
@@ -13,11 +12,12 @@ from sparkiac.fleet.fabric import checks
 from sparkiac.fleet.fabric.checks import LinkCheck, gid_index
 from sparkiac.fleet.machine import HostPorts
 from sparkiac.fleet.query import HostFailure, endpoint, run
+from sparkiac.model import answers
+from sparkiac.model.answers import shown
 from sparkiac.model.inventory import FabricLink
 from sparkiac.model.link_record import MeasuredSpeed
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.upstream import programs
-from sparkiac.upstream.programs import shown
 
 _HEADERS_BYTES: Final = 28
 """Bytes of the IPv4 and ICMP headers that a ping adds to its data."""
@@ -104,7 +104,7 @@ def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float:
     )
     output = _between(pair, listen, send)
     try:
-        return float(json.loads(output)["end"]["sum_received"]["bits_per_second"]) / 1e9
+        return float(answers.plain(output)["end"]["sum_received"]["bits_per_second"]) / 1e9
     except (ValueError, LookupError, TypeError):
         raise _unexpected(shown(output)[:80]) from None
 
@@ -163,8 +163,7 @@ def _command(end: End, script: str) -> str:
 
 
 def _run(end: End, words: tuple[str, ...]) -> programs.Completed:
-    late = HostFailure(f"{end.host.name}: no result within {_TIMEOUT_S} s")
-    return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S, late=late)
+    return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S)
 
 
 def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[list[LinkCheck], list[MeasuredSpeed]]:

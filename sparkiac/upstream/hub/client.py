@@ -6,7 +6,6 @@ it can send requests of its own, without this package's limits.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.hf_api import RepoSibling  # noqa: TC002  loaded by the line above
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-from sparkiac.model import forms
+from sparkiac.model import answers, forms
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.references import HUB
 from sparkiac.upstream import errors
@@ -29,8 +28,8 @@ from sparkiac.upstream.transport import HttpRequest, HttpResponse, HttpTimeouts,
 _TOKEN: Final = re.compile(r"[!-~]+")
 """Characters that a header can contain."""
 _TRUE: Final = frozenset({"1", "ON", "YES", "TRUE"})
-_LISTING_MAX_BYTES: Final = 33_554_432
-"""32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
+_LISTING_MAX_BYTES: Final = 8_388_608
+"""8 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
 _TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
 
 
@@ -135,11 +134,12 @@ class HubClient:
         url = f"{self.endpoint}/api/models/{handle}/revision/{quote(revision, safe='')}?blobs=true"
         response = self._send(HttpRequest(url, handle, _LISTING_MAX_BYTES), handle, revision)
         try:
-            info = ModelInfo(**json.loads(response.body))  # type: ignore[no-untyped-call]
+            info = ModelInfo(**answers.plain(response.body))  # type: ignore[no-untyped-call]
             files = tuple(map(_file, info.siblings or ()))
             return HubRepository(str(info.sha), _licence(info), bool(info.gated), bool(info.private), files)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            message = f"{self.endpoint}: invalid listing of {handle}: {error or type(error).__name__}"
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            fault = error if isinstance(error, ValueError) else "unexpected types of values"
+            message = f"{self.endpoint}: invalid listing of {handle}: {fault}"
             raise UpstreamError(errors.HUB_INVALID, message, "check that HF_ENDPOINT is a model hub") from None
 
     def content(self, handle: str, path: str, *, commit: str, max_bytes: int) -> bytes:

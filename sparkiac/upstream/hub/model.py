@@ -7,12 +7,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from sparkiac.host.sent import safetensors
 from sparkiac.host.sent.model_files import TEXTS
+from sparkiac.model import answers
 from sparkiac.model import forms as patterns
 from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.lock import LoadedFormat, LockedModel, ModelFile
@@ -24,8 +26,10 @@ from sparkiac.upstream.hub.client import HubClient, HubFile
 
 R = TypeVar("R")
 
-LARGEST_BYTES: Final = 67_108_864
-"""64 MiB: the largest file outside LFS that is read to hash it."""
+LARGEST_BYTES: Final = 12_582_912
+"""12 MiB: the largest file outside LFS that is read to hash it. Hugging Face requires LFS above 10 MiB."""
+_LARGE_HEADER: Final = Lock()
+"""Held while a header that the first read did not include is in memory."""
 _CONFIG: Final = "config.json"
 _QUANTIZATION: Final = "hf_quant_config.json"
 """File in which ModelOpt describes the quantization; older checkpoints have it nowhere else."""
@@ -115,9 +119,10 @@ class CommitReader:
         try:
             start = self._content(file, min(safetensors.FIRST_READ_BYTES, file.size_bytes))
             end = safetensors.header_end(start)
-            if len(start) < end <= file.size_bytes:
-                start = self._content(file, end)
-            return safetensors.read(start, size_bytes=file.size_bytes)
+            if not len(start) < end <= file.size_bytes:
+                return safetensors.read(start, size_bytes=file.size_bytes)
+            with _LARGE_HEADER:
+                return safetensors.read(self._content(file, end), size_bytes=file.size_bytes)
         except safetensors.HeaderError as error:
             message = f"{self._at(file.path)} is not a complete safetensors file: {error}"
             raise UpstreamError(errors.HUB_INVALID, message, "check whether its upload is complete") from None
@@ -157,8 +162,8 @@ def _entry(file: HubFile, body: bytes | None, handle: str) -> ModelFile:
 
 def _json(raw: bytes, name: str) -> dict[str, Any]:
     try:
-        data = json.loads(raw, parse_int=_number, parse_constant=_number)
-    except (ValueError, RecursionError):
+        data = json.loads(answers.counted(raw), parse_int=_number, parse_constant=_number)
+    except ValueError:
         data = None
     if not isinstance(data, dict):
         raise UpstreamError(errors.HUB_INVALID, f"{name} is not a JSON object, or contains a number that is too large")

@@ -8,7 +8,6 @@ July 2026). nvcr.io also names no service, as Docker Hub does.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections import defaultdict
@@ -17,6 +16,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
+from sparkiac.model import answers
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
@@ -94,9 +94,9 @@ class Authorization:
         if response.status in _REFUSED:
             raise denied(reference, self._credentials, response.host, f" (HTTP {response.status})")
         try:
-            data = json.loads(response.body)
+            data = answers.plain(response.body)
             token = data.get("token") or data.get("access_token")
-        except (ValueError, AttributeError, RecursionError):
+        except (ValueError, AttributeError):
             token = None
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             message = f"{reference}: {response.host}: no token in the response (HTTP {response.status})"

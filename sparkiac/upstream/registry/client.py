@@ -147,13 +147,13 @@ class RegistryClient:
         """Return an error that says whether the repository or the tag is missing."""
         try:
             response = self.find(reference, "tags/list?n=1000", max_bytes=MANIFEST_MAX_BYTES)
+            tags = (read(TagList, response.body, subject=reference).tags if response else None) or ()
         except UpstreamError:
             return UpstreamError(errors.NO_IMAGE, f"{reference}: {reference.registry} has no such repository or tag")
         if response is None:
             message = f"{reference}: {reference.registry} has no repository {reference.repository}"
             return UpstreamError(errors.NO_IMAGE, message, "check its name, and whether the image is published there")
         kind = "manifest" if ":" in selector else "tag"
-        tags = read(TagList, response.body, subject=reference).tags or ()
         message = f"{reference}: {reference.name} has no {kind} {selector}"
         return UpstreamError(errors.NO_IMAGE, message, closest(selector, tags) or "see the tags of the repository")
 

@@ -7,14 +7,14 @@ import binascii
 import json
 import re
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from sparkiac.model import answers
 from sparkiac.model.references import DOCKER_HUB
-from sparkiac.upstream import errors
+from sparkiac.upstream import errors, programs
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry import HUB_NAMES, ImageReference
 
@@ -91,26 +91,14 @@ class Credentials:
         if found is None:
             message = f"{program}, the credential helper for {key} in {path}, is not on PATH"
             raise UpstreamError(errors.LOGIN, message, f"install {program}, or remove it from {path}")
-        login = _login(program, self._run(found, program, key), key)
+        login = _login(program, self._run(found, key), key)
         return self._logins.setdefault((program, key), login)
 
-    def _run(self, found: str, program: str, key: str) -> subprocess.CompletedProcess[str]:
+    def _run(self, found: str, key: str) -> programs.Completed:
         try:
-            return subprocess.run(  # noqa: S603  the helper that the user's own file names
-                [found, "get"],
-                input=key,
-                env=dict(self._environ),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            fault = f"printed nothing within {_TIMEOUT_S} s"
-        except OSError as error:
-            fault = f"cannot be started: {error.strerror}"
-        raise UpstreamError(errors.LOGIN, f"{program}, the credential helper for {key}, {fault}")
+            return programs.execute((found, "get"), key.encode(), timeout_s=_TIMEOUT_S, env=self._environ)
+        except programs.ProgramError as error:
+            raise UpstreamError(errors.LOGIN, f"the credential helper for {key}: {error}") from None
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:
@@ -137,11 +125,11 @@ def _document(path: Path) -> dict[str, Any]:
         return {}
     position = ""
     try:
-        document = json.loads(raw)
+        document = answers.plain(raw)
     except json.JSONDecodeError as error:  # its own text contains the whole file
         position = f" at line {error.lineno}, column {error.colno}"
         document = None
-    except (ValueError, RecursionError):
+    except ValueError:
         document = None
     if not isinstance(document, dict):
         raise _malformed(path, f"is not a JSON object{position}")
@@ -188,15 +176,15 @@ def _entry(entry: object, key: str, path: Path) -> Login | None:
     return Login(user, secret)
 
 
-def _login(program: str, done: subprocess.CompletedProcess[str], key: str) -> Login | None:
+def _login(program: str, done: programs.Completed, key: str) -> Login | None:
     if done.returncode and any(words in done.stdout for words in _NOT_FOUND):
         return None
     if done.returncode:
         raise UpstreamError(errors.LOGIN, f"{program} exited with {done.returncode} for the login for {key}")
     try:
-        data = json.loads(done.stdout)
+        data = answers.plain(done.raw)
         login = Login(data["Username"], data["Secret"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         login = None
     if login is None or not all(isinstance(part, str) for part in login):
         raise UpstreamError(errors.LOGIN, f"{program} printed no Username and Secret for {key}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
+from sparkiac.model import answers
 from sparkiac.model.base import Bytes, Digest, Model
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
@@ -89,9 +90,7 @@ D = TypeVar("D", bound=RegistryDocument)
 def read(kind: type[D], body: bytes, *, subject: ImageReference) -> D:
     """Read a document. Raises `UpstreamError` with the path of the invalid field, without its value."""
     try:
-        return kind.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(map(str, first["loc"]))
-        fault = f"{path}: {first['type'].replace('_', ' ')}" if path else "not a JSON object"
+        return answers.read(kind, body)
+    except ValueError as error:
+        fault = str(error)
     raise UpstreamError(errors.REGISTRY_INVALID, f"{subject}: invalid {kind.title} from {subject.registry}: {fault}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from typing import Final
 
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 
 from sparkiac import engines
 from sparkiac.model.lock import LockedImage
-from sparkiac.upstream import errors
+from sparkiac.upstream import errors, programs
 from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry import ImageReference, parse
 from sparkiac.upstream.registry.client import INDEXES, MANIFEST_MAX_BYTES, ManifestContent, RegistryClient
@@ -210,13 +209,9 @@ def _kind(entry: Descriptor) -> str:
 
 def _checked(command: list[str], key: str, environ: Mapping[str, str]) -> str:
     try:
-        code = subprocess.run(  # noqa: S603  the user's own cosign
-            command, env=dict(environ), capture_output=True, timeout=_TIMEOUT_S, check=False
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return f"present, not checked: cosign did not end within {_TIMEOUT_S} s"
-    except OSError as error:
-        return f"present, not checked: cosign could not be started: {error.strerror}"
+        code = programs.execute(command, timeout_s=_TIMEOUT_S, env=environ).returncode
+    except programs.ProgramError as error:
+        return f"present, not checked: {error}"
     if code:
         return f"refused by cosign: {_EXIT_CODES.get(code, f'exit code {code}')}"
     return f"verified by cosign with key {key}"

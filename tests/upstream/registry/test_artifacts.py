@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,19 @@ if TYPE_CHECKING:
 NAME = "team/recipes"
 TEXT = "title: Ours\n"
 NESTED = tarfile.TarInfo("x" * 200).tobuf(tarfile.PAX_FORMAT)[:1024]
-"""The header of a long path, without the file that follows it. tarfile calls itself for each.
-
-mypy, which other tests run in this process, raises the limit for such calls to 16,384."""
+"""The header of a long path, without the file that follows it. tarfile calls itself for each."""
+DIGITS = tarfile.TarInfo("a").create_pax_global_header({"size": "9" * 3_000_000})
+"""A size of three million digits, which tarfile of Python before 3.11.10 turns into a number for minutes."""
 FILE = content.archive({"recipes/a.yaml": b"x" * 999})
+
+
+def as_next(pax: bytes) -> bytes:
+    """Return a global header as one of the next entry, with the sum of its bytes."""
+    header = bytearray(pax[:512])
+    header[156:157] = b"x"
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    return bytes(header) + pax[512:]
 
 
 def entry(kind: bytes, target: str = "") -> tarfile.TarInfo:
@@ -131,17 +141,25 @@ def test_links_and_devices_are_refused(serve: Callable[..., Server], client: Reg
         ),
         (
             lambda: [Layer(Blob(content.LAYER, gzip.compress(gzip.decompress(FILE.blob.body)[:600])))],
-            "is not a tar archive: unexpected end of data",
+            "is not a tar archive: it ends within a file",
         ),
         (
             lambda: [Layer(Blob(content.LAYER, gzip.compress(NESTED * 20_000)))],
-            "has nested headers",
+            "has more than 10000 entries",
+        ),
+        (
+            lambda: [Layer(Blob(content.LAYER, gzip.compress(DIGITS[:156] + b"x" + DIGITS[157:])))],
+            "is not a tar archive",
+        ),
+        (
+            lambda: [Layer(Blob(content.LAYER, gzip.compress(as_next(DIGITS))))],
+            "is a special file; an artifact may contain only files",
         ),
         (
             lambda: [
                 content.archive({f"{part}/{number}.yaml": bytes(1 << 20) for number in range(17)}) for part in "ab"
             ],
-            "its files have more than 33554432 bytes",
+            "its files have more than 2097152 bytes",
         ),
     ],
     ids=[
@@ -156,6 +174,8 @@ def test_links_and_devices_are_refused(serve: Callable[..., Server], client: Reg
         "cut off",
         "tar cut off",
         "headers",
+        "wrong sum",
+        "digits",
         "all files",
     ],
 )
@@ -198,3 +218,16 @@ def test_an_index_is_refused(serve: Callable[..., Server], client: RegistryClien
     made = content.artifact(content.file("recipes/a.yaml", TEXT))
     top = content.index(made.manifest.descriptor())
     assert refused(serve, client, top, made) == f"{top.digest} is an index of several manifests"
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("name", ["a.yaml", f"recipes/{'b' * 80}/{'c' * 80}.yaml", f"{'d' * 90}/{'é' * 30}.yaml"])
+def test_archives_are_read_as_tarfile_reads_them(form: int, name: str) -> None:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=form) as tar:
+        for path, text in ((name, b"x: 1\n"), ("after.yaml", b"y" * 512)):
+            info = tarfile.TarInfo(path)
+            info.size, info.mtime = len(text), 1.5
+            tar.addfile(info, io.BytesIO(text))
+    read = dict(artifacts.regular(parse("a.io/b:c"), artifacts.entries(raw.getvalue())))
+    assert read == {name: b"x: 1\n", "after.yaml": b"y" * 512}

@@ -195,7 +195,7 @@ def test_a_cosign_that_hangs_or_cannot_start_is_reported(
 ) -> None:
     program = cosign(0) / "cosign"
     program.write_text("#!/nowhere/python\n")
-    assert signed.asked() == "present, not checked: cosign could not be started: No such file or directory"
+    assert signed.asked() == "present, not checked: cosign cannot be started: No such file or directory"
     program.write_text("#!/bin/sh\nexec sleep 5\n")
     monkeypatch.setattr(images, "_TIMEOUT_S", 0.1)
     assert signed.asked() == "present, not checked: cosign did not end within 0.1 s"
