@@ -142,10 +142,24 @@ def read_files(files: Sequence[Path], source: str | None = None) -> Foreign:
             else:
                 findings.append(_finding(name, error, redaction.safe_line(text, error.line)))
     try:
-        entries = () if findings else assemble.entries(launches, hidden)
+        entries = () if findings else compared(assemble.entries(launches, hidden), hidden)
     except foreign.Unreadable as error:
         entries, findings = (), [_finding(error.file or launches[0][0], error)]
     return Foreign(tuple(entries), tuple(skipped), tuple(findings))
+
+
+def compared(entries: Sequence[tuple[str, DraftEntry]], hidden: frozenset[str]) -> Sequence[tuple[str, DraftEntry]]:
+    """Compare each entry with what its draft renders; a draft with faults is left to `check`."""
+    from sparkiac import pipeline
+    from sparkiac.foreign import assemble, comparison
+    from sparkiac.plan import build
+
+    draft = pipeline.InputFile(_DRAFT, assemble.inventory(entries, "draft", ()).encode())
+    _, found = pipeline.resolve_inventory(draft, None)
+    if found is None:
+        return entries
+    plan, hidden = build(found), hidden | assemble.secret_values([entry.launch for _, entry in entries])
+    return tuple((file, comparison.compared(entry, plan, found.leaves, hidden)) for file, entry in entries)
 
 
 def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count, pairwise
 from typing import Any, Final
 
 from sparkiac.foreign import draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
-from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost
+from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost, names
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 from sparkiac.source import literals
@@ -35,7 +35,7 @@ def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> t
         if number > MAX_LAUNCHES:
             message = f"{number} containers are started here; at most {MAX_LAUNCHES} are read from one file"
             raise _in(file, Unreadable(message, line=[each for name, each in launches if name == file][-1].line))
-    hidden |= {value for _, launch in launches for value in _secrets(launch)}
+    hidden |= secret_values([launch for _, launch in launches])
     for file, launch in launches:
         try:
             entry = _without_secrets(draft.entry(launch, taken), hidden)
@@ -53,13 +53,13 @@ def _in(file: str, error: Unreadable) -> Unreadable:
     return error
 
 
-def _secrets(launch: Launch) -> Iterator[str]:
-    """Yield the values that a launch assigns to variables and options whose names mark a secret."""
-    pairs = [(each.name, each.value) for each in launch.env]
-    pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
-    for name, value in pairs:
-        if value is not None and redaction.is_secret_name(name) and literals.can_be_real(value):
-            yield value
+def secret_values(launches: Sequence[Launch]) -> frozenset[str]:
+    """Return the values that launches assign to variables and options whose names mark a secret."""
+    pairs = [(each.name, each.value) for launch in launches for each in launch.env]
+    pairs += [pair for launch in launches for pair in pairwise(launch.argv) if pair[0].startswith("--")]
+    return frozenset(
+        value for name, value in pairs if value and redaction.is_secret_name(name) and literals.can_be_real(value)
+    )
 
 
 def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequence[tuple[str, str]]) -> str:
@@ -149,18 +149,12 @@ def comment(
             continue
         beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
         paths = {item.path for item in beside if _contains(data, item.path)}
-        near = [path for path in paths if _is_named(str(path[-1]), note.what)]
+        near = [path for path in paths if names(str(path[-1]), note.what)]
         placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
     for path, notes in placed.items():
         for each in grouped(notes):
             where = f"{redaction.redacted(file)}, {each.place}" if file else each.place
             comments.setdefault(path, []).append(f"{each.kind}, {where}: {each.what}: {each.why}")
-
-
-def _is_named(name: str, what: str) -> bool:
-    """Return whether a note names a key: `--max-model-len` names max_model_len."""
-    plain = what.lower().replace("-", "_")
-    return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
 
 
 def _contains(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data

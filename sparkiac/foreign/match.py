@@ -215,21 +215,29 @@ def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:
     current = leaves[path][0]
     match path:
         case ("image",):
-            same = _with_tag(value) == _with_tag(current)
+            same = with_tag(value) == with_tag(current)
         case ("model",):
             same = str(value).lower() == str(current).lower()
         case ("env", _):
             same = str(value) == str(current)
         case ("container", "mounts", _) if isinstance(value, dict) and isinstance(current, dict):
             same = value.get("source") == current.get("source")
-        case ("set", option) if isinstance(value, str) and isinstance(current, str) and _ignores_case(str(option)):
-            same = value.lower().replace("-", "_") == current.lower().replace("-", "_")
+        case ("set", option):
+            same = is_same_value(str(option), value, current)
         case _:
             same = bool(value == current) and isinstance(value, bool) == isinstance(current, bool)
     return same
 
 
-def _with_tag(reference: object) -> str:
+def is_same_value(option: str, value: object, other: object) -> bool:
+    """Return whether two values of an option are the same for the server, which ignores the case of some."""
+    if isinstance(value, str) and isinstance(other, str) and _ignores_case(option):
+        return value.lower().replace("-", "_") == other.lower().replace("-", "_")
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+
+
+def with_tag(reference: object) -> str:
+    """Return an image reference with its tag, which is `latest` if it names none."""
     text = references.short(str(reference))
     return text if ":" in text.rpartition("/")[2] or "@" in text else f"{serving.repository_of(text)}:latest"
 
@@ -243,7 +251,9 @@ def _ignores_case(option: str) -> bool:
 def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
     """Use the recipe's mount of the model store and adapt the launch's paths to it."""
     held = {path: leaf[0] for path, leaf in leaves.items()}
-    own_stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
+    stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
+    own_stores = [each for each in stores if ("model_path",) not in own or own["model_path",] != each]
+    own |= {("container", "mounts", each): None for each in {*stores} - {*own_stores}}  # one mount at a path
     homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in HUB_HOMES}
     store = server.store
     if store is not None and not own_stores and (server.path is None or mounts.is_used(own, store.target, server.path)):
