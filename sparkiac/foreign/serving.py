@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_words import SHELLS, WRAPPERS, ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand
+from sparkiac.foreign.shell_words import script, shell_argument, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
@@ -23,6 +24,11 @@ SERVERS: Final = "|".join(
 )
 """Pattern of the beginning of a command that starts a server."""
 _SHELL_ONLY: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
+_CONTAINER_TOOLS: Final = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_RUNNERS: Final = _CONTAINER_TOOLS | values.words(
+    "uv uvx poetry pipx conda micromamba numactl taskset mpirun torchrun trtllm-llmapi-launch nsys systemd-run script"
+)
+"""Programs that run the program in their arguments."""
 _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
 """Build tools, whose arguments can name a server without starting it."""
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
@@ -124,11 +130,11 @@ def _direct(command: ShellCommand) -> ServerStart | None:
     words, lines = command.words, command.lines
     if command.program in _BUILDS:
         return None
-    for at, word in enumerate(words[:12]):
+    for at, word in enumerate(words if command.program in _CONTAINER_TOOLS else words[:12]):
         program = _PYTHON_NAME if _PYTHON.fullmatch(_base(word)) else _base(word)
         run = (program, *words[at + 1 :])
         form = next((each for each in _COMMANDS if run[: len(each)] == each), None)
-        if form is None:
+        if form is None or (len(form) == 1 and not _is_program(words, at)):
             continue
         end = at + len(form)
         before = tuple(each for each in words[:at] if each not in WRAPPERS)
@@ -136,6 +142,12 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         notes = (lost(lines[0], redaction.joined(before), why),) if before else ()
         return ServerStart(_COMMANDS[form], words[end:], lines[end:], env=command.env, notes=notes)
     return None
+
+
+def _is_program(words: tuple[str, ...], at: int) -> bool:
+    """Return whether a word is what a command runs, with options: not an argument such as `pkill -f llama-server`."""
+    runs = not at or _base(words[0]) in _RUNNERS
+    return runs and any(each.startswith("-") for each in words[at + 1 :])
 
 
 def engine_of(text: str) -> str | None:

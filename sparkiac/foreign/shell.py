@@ -9,23 +9,23 @@ from typing import Final
 from sparkiac.foreign import compose, shell_commands, systemd
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable
 from sparkiac.foreign.serving import SERVERS
-from sparkiac.foreign.shell_commands import RUNS
 from sparkiac.foreign.shell_parts import HereDocument
 from sparkiac.foreign.shell_words import Script, script
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
+_RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\b|\b(?:{SERVERS})")
 _BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{SERVERS})")
 
 
 def recognise(text: str, name: str) -> bool:
     """Return whether a text is a script that starts a server."""
     named = _SHEBANG.match(text) is not None or name.endswith((".sh", ".bash", ".zsh"))
-    return (named and RUNS.search(text) is not None) or _BEGINS.match(text) is not None
+    return (named and _RUNS.search(text) is not None) or _BEGINS.match(text) is not None
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
-    commands = script(text, indent=0)
+    commands = script(text, indent=0, whole=True)
     found = shell_commands.joined(launches(commands, name=name))
     if not found:
         message = "the script starts no container with `docker run`, and no server"

@@ -23,7 +23,8 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
-from sparkiac.foreign.shell_words import ShellCommand, script
+from sparkiac.foreign.shell_parts import ShellCommand
+from sparkiac.foreign.shell_words import script
 from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
