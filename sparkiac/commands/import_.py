@@ -152,13 +152,12 @@ def compared(entries: Sequence[tuple[str, DraftEntry]], hidden: frozenset[str]) 
     """Compare each entry with what its draft renders; a draft with faults is left to `check`."""
     from sparkiac import pipeline
     from sparkiac.foreign import assemble, comparison
-    from sparkiac.plan import build
 
-    draft = pipeline.InputFile(_DRAFT, assemble.inventory(entries, "draft", ()).encode())
-    _, found = pipeline.resolve_inventory(draft, None)
-    if found is None:
+    planned = pipeline.planned(pipeline.InputFile(_DRAFT, assemble.inventory(entries, "draft", ()).encode()))
+    if planned is None:
         return entries
-    plan, hidden = build(found), hidden | assemble.secret_values([entry.launch for _, entry in entries])
+    found, plan = planned
+    hidden |= assemble.secret_values([entry.launch for _, entry in entries])
     return tuple((file, comparison.compared(entry, plan, found.leaves, hidden)) for file, entry in entries)
 
 

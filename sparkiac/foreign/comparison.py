@@ -57,7 +57,7 @@ class Difference(NamedTuple):
         return corrected(self.line, self.what, why) if self.why else lost(self.line, self.what, why)
 
 
-class _Server(NamedTuple):
+class _ServerSide(NamedTuple):
     """A server in comparable form."""
 
     options: Mapping[str, Any]
@@ -112,22 +112,22 @@ def _is_told(difference: Difference, notes: tuple[Note, ...], hidden: frozenset[
     return any(names(name, note.what) for note in notes for name in difference.names)
 
 
-def _read(found: ServerLaunch, leader: Container) -> _Server:
+def _read(found: ServerLaunch, leader: Container) -> _ServerSide:
     env = {each.name: each.value for each in found.variables if each.value is not None}
     mounts = {each.target: each.source for each in found.launch.volumes}
     if found.store is not None and leader.weights.store is not None:
         mounts[found.store.target] = leader.weights.store
-    return _Server(_options(found.given), env, mounts)
+    return _ServerSide(_options(found.given), env, mounts)
 
 
-def _drafted(container: Container) -> _Server:
+def _drafted(container: Container) -> _ServerSide:
     own, words, env = engines.named(str(container.server.engine)).words, container.command.words, container.command.env
     words = words[len(own) :] if words[: len(own)] == own else words
     variables = tuple(EnvVariable(name, value, 1) for name, value in env.items())
     launch = Launch(None, 1, container.image.reference, None, words, env=variables)
     line = server.command_line(launch, serving.ServerStart(str(container.server.engine), words, (1,) * len(words)))
     weights = f"{container.weights.store}/{container.server.model}"
-    return _Server(_options(line), env, _mounts(container), weights)
+    return _ServerSide(_options(line), env, _mounts(container), weights)
 
 
 def _mounts(container: Container) -> dict[str, str]:
@@ -145,7 +145,7 @@ def _options(line: CommandLine) -> dict[str, Any]:
     return found
 
 
-def _added(line: int, read: _Server, drafted: _Server, own: Leaves) -> Iterator[Note]:
+def _added(line: int, read: _ServerSide, drafted: _ServerSide, own: Leaves) -> Iterator[Note]:
     """Note the options and variables that every server of the engine gets, those of a group and of a method."""
     for name in drafted.options.keys() - read.options.keys() - _ELSEWHERE:
         if ("set", name) in own and own["set", name][1].layer.startswith("engine "):
@@ -206,7 +206,7 @@ def _of_settings(launch: Launch, own: Leaves) -> Iterator[Difference]:
             yield Difference(launch.line, what, there, (dotted(path), str(path[-1]), what.split()[0]))
 
 
-def _of_options(found: ServerLaunch, read: _Server, drafted: _Server) -> Iterator[Difference]:
+def _of_options(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) -> Iterator[Difference]:
     given = {each.name: each for each in found.given.options}
     for name, value in read.options.items():
         there, (option, _, key) = drafted.options.get(name), name.partition(".")
@@ -226,7 +226,7 @@ def _is_same(name: str, value: object, there: object) -> bool:
     return match.is_same_value(name, value, there)
 
 
-def _of_variables(found: ServerLaunch, read: _Server, drafted: _Server) -> Iterator[Difference]:
+def _of_variables(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) -> Iterator[Difference]:
     for each in found.variables:
         there = drafted.env.get(each.name)
         if each.value is None or each.value == there or read.located(each.value) == drafted.located(there):

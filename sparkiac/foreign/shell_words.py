@@ -92,7 +92,7 @@ def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
         yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
-class _Case(NamedTuple):
+class _OpenCase(NamedTuple):
     """A `case` that is open."""
 
     value: str | None
@@ -100,7 +100,7 @@ class _Case(NamedTuple):
     taken: bool = False
     active: bool = True
 
-    def at(self, patterns: Sequence[str]) -> _Case:
+    def at(self, patterns: Sequence[str]) -> _OpenCase:
         """Return the state in the branch with these patterns."""
         if self.value is None:
             return self
@@ -122,7 +122,7 @@ class _Expander:
         self.open: list[tuple[str, int]] = []
         """`if`, `case` and loops that are open, with their lines."""
         self.broken: tuple[str, int] | None = None
-        self.cases: list[_Case] = []
+        self.cases: list[_OpenCase] = []
 
     def commands(self, simple: Simple) -> Iterator[ShellCommand]:
         """Yield the containers that its substitutions start, and the command unless it is shell syntax."""
@@ -153,7 +153,7 @@ class _Expander:
         elif first in _CLOSED_BY.values():
             self.broken = self.broken or (_CLOSES.format(first), words[0].line)
         if first == "case" and len(words) == 3:  # noqa: PLR2004  case WORD in
-            self.cases.append(_Case(self._known(words[1])))
+            self.cases.append(_OpenCase(self._known(words[1])))
         elif first == "esac" and self.cases:
             self.cases.pop()
 
