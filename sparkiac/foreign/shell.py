@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -23,9 +24,9 @@ def recognise(text: str, name: str) -> bool:
     return (named and _RUNS.search(text) is not None) or _BEGINS.match(text) is not None
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
-    commands = script(text, indent=0, whole=True)
+    commands = script(text, variables=given, indent=0, whole=True)
     found = shell_commands.joined(launches(commands, name=name))
     if not found:
         message = "the script starts no container with `docker run`, and no server"
@@ -39,10 +40,10 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return found
 
 
-def read_other_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
+def read_other_format(text: str, *, line: int, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...] | None:
     """Read systemd units and Compose files that begin on this line; None if a text is neither. Raises Unreadable."""
     chosen = next((each for each in (systemd, compose) if each.recognise(text, "")), None)
-    return chosen.read("\n" * (line - 1) + text, name=name) if chosen is not None else None
+    return chosen.read("\n" * (line - 1) + text, name=name, given=given) if chosen is not None else None
 
 
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
