@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import count, pairwise
+from itertools import count, pairwise, zip_longest
 from typing import Any, Final
 
 from sparkiac.foreign import draft, redaction, yamlwrite
@@ -19,6 +19,7 @@ MAX_LAUNCHES: Final = 64
 _FIRST: Final = frozenset({"recipe", "engine", "variant", "fragments", "kind"})
 _HOST: Final = "fill in the machine's name and address, or import with --host NAME=ADDRESS"
 _LINK: Final = "fill in the interface, RDMA device and address of the link to the other hosts of the group"
+_LINK_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,14}")
 _STORE: Final = "no file states it: fill in the directory with the weights on the host"
 _BASE: Final = (
     "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
@@ -74,7 +75,10 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
     if any(entry.kind == "deployment" or _stores(entry) for _, entry in found):
         data["defaults"] = {"model_store": store}
         comments["defaults", "model_store"] = [] if stores else [_STORE]
-    data["hosts"] = {host: _machine(at, address, linked=at < linked) for at, (host, address) in enumerate(placed)}
+    names = _link_names(found)
+    data["hosts"] = {
+        host: _machine(at, address, names if at < linked else ()) for at, (host, address) in enumerate(placed)
+    }
     for at, (host, _) in enumerate(placed):
         comments["hosts", host] = [*([_HOST] if at >= len(hosts) else ()), *([_LINK] if at < linked else ())]
     several = len({file for file, _ in found}) > 1
@@ -125,9 +129,19 @@ def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[s
     return [(next(free), placeholders.host(place)) for place in range(number)]
 
 
-def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
-    """Return the entry of a host. A member of a group gets a placeholder link, because no file describes the link."""
-    return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
+def _link_names(found: Sequence[tuple[str, DraftEntry]]) -> tuple[tuple[str, str], ...]:
+    """Return interface and RDMA device of each link, as far as the variables of a group name them."""
+    leaves = next((each.server.leaves for _, each in found if each.nodes > 1 and each.server is not None), {})
+    given = [str(leaves.get(("env", name), "")) for name in ("NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")]
+    interfaces, devices = ([each for each in text.split(",") if re.fullmatch(_LINK_NAME, each)] for text in given)
+    pairs = zip_longest(interfaces, devices)
+    named = tuple((interface or placeholders.INTERFACE, hca or placeholders.HCA) for interface, hca in pairs)
+    return named or ((placeholders.INTERFACE, placeholders.HCA),)
+
+
+def _machine(number: int, address: str, links: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the entry of a host. The addresses of its links are placeholders, because no file has them."""
+    return {"address": address} | ({"fabric": {"links": placeholders.links(number, links)}} if links else {})
 
 
 def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, Any]:

@@ -142,6 +142,18 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     assert "hosts: [spark-01, spark-02, spark-03]" in text
 
 
+def test_links_have_the_names_that_the_variables_of_a_group_give() -> None:
+    pair = "-e NCCL_SOCKET_IFNAME=enp1s0f0np0,enP2p1s0f0np0 -e NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0"
+    line = "docker run --network host {} vllm/vllm-openai:v0.23.0 --model a/b --port 8000 -tp 2 --nnodes 2"
+    links = loaded(imported(line.format(pair)).text).hosts["spark-02"].fabric.links  # type: ignore[union-attr]
+    assert [(each.interface, each.hca) for each in links] == [
+        ("enp1s0f0np0", "rocep1s0f0"),
+        ("enP2p1s0f0np0", "roceP2p1s0f0"),
+    ]
+    text = imported(line.format("-e NCCL_SOCKET_IFNAME=^lo -e NCCL_IB_HCA=rocep1s0f0")).text
+    assert text.count("interface: placeholder") == text.count("hca: rocep1s0f0") == 2
+
+
 def test_stores_of_several_files_are_each_their_own() -> None:
     line = "docker run -d -p {port}:8000 -v {store}:/root/.cache/huggingface {image} vllm serve a/b\n"
     text = line.format(port=1, store="/a", image=NGC) + line.format(port=2, store="/b", image=NGC)
