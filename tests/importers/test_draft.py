@@ -25,7 +25,6 @@ deployments:
   # lost, line 1: --cpus 4: an inventory has no setting for this
   # corrected, line 2: HF_TOKEN: weights are staged before the start, so the server needs no token; secrets are files
   #   on the host
-  # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models
   coder:
     # the catalog has no recipe for this model: these settings come from the file and no source has tried them here
     recipe: base/single-spark
