@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sparkiac.foreign import docker, node, values, yamlread
-from sparkiac.foreign.compose_extends import is_elsewhere, resolved
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -26,7 +25,7 @@ from sparkiac.foreign.launch import (
     lost,
 )
 from sparkiac.foreign.node import Exported, HostContainer
-from sparkiac.foreign.yamlread import ForeignContent
+from sparkiac.foreign.yamlread import ForeignContent, extended, is_elsewhere
 from sparkiac.plan import Container, confinement
 from sparkiac.plan.confinement import KEYED, SETTINGS, Tree
 from sparkiac.render import escape, yamltext
@@ -69,7 +68,7 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
     services = data.get("services")
     if not isinstance(services, dict) or not services:
         raise Unreadable("the file has no `services:`")
-    found = [_ComposeService(each, resolved(services, each), document, given).launch() for each in services]
+    found = [_ComposeService(each, extended(services, each), document, given).launch() for each in services]
     return (found[0]._replace(notes=(*document.notes, *_top(data, document), *found[0].notes)), *found[1:])
 
 
