@@ -49,7 +49,8 @@ class Difference(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Return whether the draft has a placeholder here, which `check` lists."""
-        return placeholders.is_placeholder(str(self.drafted).rpartition("/model/")[2])
+        text = str(self.drafted)
+        return placeholders.is_placeholder(text) or placeholders.is_placeholder(text.rpartition("/")[2])
 
     def note(self) -> Note:
         """Return the note with its reason, or that it has none."""
@@ -109,7 +110,8 @@ def compared(entry: DraftEntry, plan: Plan, leaves: Leaves, hidden: frozenset[st
 def _is_told(difference: Difference, notes: tuple[Note, ...], hidden: frozenset[str]) -> bool:
     if redaction.without_secrets(difference.what, hidden) != difference.what:
         return True
-    return any(names(name, note.what) for note in notes for name in difference.names)
+    shown = redaction.redacted(difference.what)
+    return any(note.what == shown or any(names(name, note.what) for name in difference.names) for note in notes)
 
 
 def _read(found: ServerLaunch, leader: Container) -> _ServerSide:

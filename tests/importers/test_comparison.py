@@ -133,6 +133,19 @@ def test_a_mount_that_gives_control_of_the_host_is_left_out_and_told(source: str
     assert "/inside" not in str(found.entry.data)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"docker run -p 8000:8000 -v $DATA/{'x' * 150}:/data vllm/vllm-openai:v0.23.0 --model acme/tiny-7b",
+        "docker run -p 8000:8000 -v /a:/b acme/llama.cpp:server -m /x/$FILE --port 8000",
+        "docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model $MODEL --served-model-name a",
+    ],
+)
+def test_what_is_to_be_filled_in_or_shortened_in_its_note_is_told(line: str) -> None:
+    found = imported(line)
+    assert not [note for note in found.notes if "refused: the draft has" in note.why]
+
+
 def test_a_system_directory_may_be_read() -> None:
     found = imported("docker run -p 9100:9100 -v /proc:/host/proc:ro quay.io/acme/exporter:1")
     assert "/host/proc" in str(found.entry.data)
