@@ -75,7 +75,7 @@ def start(launch: Launch) -> ServerStart | None:
 
 def without_image(command: ShellCommand) -> Launch | None:
     """Return the server that a command starts outside of any container, or None."""
-    if _direct(command) is None:
+    if _direct(command, outside=True) is None:
         return None
     env = tuple(EnvVariable(name, value, command.line) for name, value in command.env)
     note = lost(command.line, command.words[0], NO_IMAGE)
@@ -126,7 +126,8 @@ def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -
     return _direct(inner)
 
 
-def _direct(command: ShellCommand) -> ServerStart | None:
+def _direct(command: ShellCommand, *, outside: bool = False) -> ServerStart | None:
+    """Find the server that a command runs itself, in a container or `outside` of any."""
     words, lines = command.words, command.lines
     if command.program in _BUILDS:
         return None
@@ -134,7 +135,7 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         program = _PYTHON_NAME if _PYTHON.fullmatch(_base(word)) else _base(word)
         run = (program, *words[at + 1 :])
         form = next((each for each in _COMMANDS if run[: len(each)] == each), None)
-        if form is None or (len(form) == 1 and not _is_program(words, at)):
+        if form is None or (len(form) == 1 and not _is_program(words, at, outside=outside)):
             continue
         end = at + len(form)
         before = tuple(each for each in words[:at] if each not in WRAPPERS)
@@ -144,10 +145,13 @@ def _direct(command: ShellCommand) -> ServerStart | None:
     return None
 
 
-def _is_program(words: tuple[str, ...], at: int) -> bool:
-    """Return whether a word is what a command runs, with options: not an argument such as `pkill -f llama-server`."""
+def _is_program(words: tuple[str, ...], at: int, *, outside: bool) -> bool:
+    """Return whether a word is what a command runs, not an argument such as `pkill -f llama-server`.
+
+    Outside of containers it needs an option or a model: pages print tables with such names.
+    """
     runs = not at or _base(words[0]) in _RUNNERS
-    return runs and any(each.startswith("-") for each in words[at + 1 :])
+    return runs and (not outside or any(each.startswith("-") or "/" in each for each in words[at + 1 :]))
 
 
 def engine_of(text: str) -> str | None:

@@ -412,6 +412,7 @@ def test_of_a_case_over_a_callers_value_the_last_branch_is_used_and_told() -> No
         "client --> llama-server --> gpu",
         "llama-server    qwen3-coder-next    up",
         "command -v llama-server",
+        "llama-server",
     ],
 )
 def test_a_word_that_ends_like_a_server_is_none(line: str) -> None:
