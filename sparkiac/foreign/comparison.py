@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.engines.engine import HUB_HOMES
+from sparkiac.engines.engine import CACHE, HUB_HOMES
 from sparkiac.foreign import match, redaction, server, serving
 from sparkiac.foreign.collector import named
 from sparkiac.foreign.draft import DraftEntry
@@ -27,8 +27,14 @@ _LOCAL: Final = frozenset({LOOPBACK, "localhost", "::1", "[::1]"})
 _ELSEWHERE: Final = frozenset({"host", "port", "served_model_name", "alias", "revision", "tokenizer_revision"})
 """Options that are compared in another form, or that the lock sets."""
 _SPECULATIVE: Final = "speculative_config"
-_EVERY: Final = "added, as for all servers of this engine"
-_GROUP: Final = "added for the hosts of a group"
+_LAYERS: Final = {
+    "engine ": "added, as for all servers of this engine",
+    "platform ": "added, as for all machines of this kind",
+    "group": "added for the hosts of a group",
+    "speculative ": "added by the speculative method",
+}
+"""Beginning of the name of a layer → why it may add a value."""
+_COMPLETED: Final = "completed from the table of drafters"
 _STAGED: Final = "weights are in the model store, under organisation/name"
 _REFUSED: Final = "refused: the draft has {} instead, and no note gives the reason; please report this"
 
@@ -98,8 +104,10 @@ def compared(entry: DraftEntry, plan: Plan, leaves: Leaves, hidden: frozenset[st
         *_of_options(entry.server, read, drafted),
         *_of_variables(entry.server, read, drafted),
         *_of_mounts(entry.server, found[0]),
+        *_added(entry.launch.line, read, drafted, own),
     )
-    notes = (*entry.notes, *_added(entry.launch.line, read, drafted, own))
+    adds = (corrected(entry.launch.line, "speculative", f"adds {text}") for _, text in catalogued.of_method(own))
+    notes = (*entry.notes, *adds)
     untold = [each for each in differences if not each.is_open and not _is_told(each, notes, hidden)]
     notes += tuple(each.note() for each in untold)
     if all(each.why for each in untold):
@@ -147,16 +155,20 @@ def _options(line: CommandLine) -> dict[str, Any]:
     return found
 
 
-def _added(line: int, read: _ServerSide, drafted: _ServerSide, own: Leaves) -> Iterator[Note]:
-    """Note the options and variables that every server of the engine gets, those of a group and of a method."""
-    for name in drafted.options.keys() - read.options.keys() - _ELSEWHERE:
-        if ("set", name) in own and own["set", name][1].layer.startswith("engine "):
-            yield corrected(line, f"--{name.replace('_', '-')}", _EVERY)
-    for name in sorted(drafted.env.keys() - read.env.keys()):
-        if ("env", name) in own and own["env", name][1].layer.startswith("group"):
-            yield corrected(line, name, _GROUP)
-    for _, text in catalogued.of_method(own):
-        yield corrected(line, "speculative", f"adds {text}")
+def _added(line: int, read: _ServerSide, drafted: _ServerSide, own: Leaves) -> Iterator[Difference]:
+    """Compare what the draft has beside the file; where a value is computed from the hosts, no layer sets it."""
+    for name in sorted(drafted.options.keys() - read.options.keys() - _ELSEWHERE):
+        option, _, key = name.partition(".")
+        path = ("speculative",) if key else ("set", option)
+        if path in own:
+            why = next((why for layer, why in _LAYERS.items() if own[path][1].layer.startswith(layer)), "")
+            why = _COMPLETED if own[path][1].layer.endswith(_COMPLETED) else why
+            yield Difference(line, f"--{name.replace('_', '-')}", drafted.options[name], (option, key or option), why)
+    for name in sorted(drafted.env.keys() - read.env.keys() - {*HUB_HOMES}):
+        origin = own["env", name][1].layer if ("env", name) in own else "engine"
+        if not origin.startswith("engine") and not drafted.env[name].startswith(f"{CACHE}/"):
+            why = next((why for layer, why in _LAYERS.items() if origin.startswith(layer)), "")
+            yield Difference(line, name, drafted.env[name], (name,), why)
 
 
 def _of_container(entry: DraftEntry, read: ServerLaunch, found: list[Container]) -> Iterator[Difference]:

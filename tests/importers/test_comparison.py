@@ -84,6 +84,9 @@ EDITS: Final = {
     "the source of a mount": (put({"source": "/data/x"}, "container", "mounts", "/plugins"), "/data/plugins"),
     "a file": (put({"url": "file:///data/x.jinja"}, "container", "files", "/chat.jinja"), "/chat.jinja"),
     "a limit": (put({"memlock": 64}, "container", "ulimits"), "memlock"),
+    "an added option": (put(True, "set", "enforce_eager"), "--enforce-eager"),  # noqa: FBT003  a value
+    "an added variable": (put(1, "env", "NCCL_DEBUG"), "NCCL_DEBUG"),
+    "an added key of the drafter": (put(2, "speculative", "draft_tensor_parallel_size"), "draft-tensor-parallel-size"),
     "who reaches it": (put("loopback", "bind"), "an open port"),
 }
 
