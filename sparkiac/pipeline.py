@@ -127,7 +127,14 @@ def check(
     if lock is not None and found.lock is not None and (found.lock.example or any(found.lock.contradictions())):
         findings += sources.check_lock(read_lock(lock), inventory.name)
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE}) if allow_example else frozenset()
-    return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
+    judged = (each._replace(severity=Severity.WARNING) if each.code in tolerated else each for each in findings)
+    return Outcome(Report.of(judged), plan)
+
+
+def planned(inventory: InputFile) -> tuple[Resolved, Plan] | None:
+    """Resolve and plan an inventory without its lock and its rules; None if it has faults."""
+    _, found = resolve_inventory(inventory, None)
+    return found and (found, build(found))
 
 
 def _despite_faults(report: Report, inventory: InputFile, lock: InputFile | None) -> Iterator[Finding]:
@@ -258,8 +265,8 @@ def locked(
     new = InputFile(lock.name if lock else "", lock_text(lock, data))
     after = lock_state(inventory, new)
     assert after.plan is not None, "only the lock has changed"  # noqa: S101
-    left = stale(after).findings
-    return Locked(new.raw, comparison.changes(state.data, data), Report.of(map(_as_warning, left)), after.plan)
+    left = (each._replace(severity=Severity.WARNING) for each in stale(after).findings)
+    return Locked(new.raw, comparison.changes(state.data, data), Report.of(left), after.plan)
 
 
 def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:
@@ -293,7 +300,3 @@ def render_kubernetes(plan: Plan) -> Rendering:
 def _outside_default() -> Hidden:
     known = catalog.profiles()
     return hidden((check.rule for check in rules.checks()), known.floors, known.default)
-
-
-def _as_warning(finding: Finding) -> Finding:
-    return finding._replace(severity=Severity.WARNING)

@@ -12,7 +12,7 @@ from sparkiac.commands import prompts
 from sparkiac.commands.inputs import AS_JSON, Exit, known, printable, reject, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.foreign import Unreadable
     from sparkiac.foreign.draft import DraftEntry
@@ -32,6 +32,10 @@ _MAX_BYTES: Final = 1 << 20
 @click.option(
     "--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="Host for the deployments. May be repeated."
 )
+@click.option(
+    "--set", "given", metavar="NAME=VALUE", multiple=True, help="Value of a variable that the files leave open."
+)
+@click.option("--env-file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="File with such values.")
 @click.option("--output", type=click.Path(path_type=Path), help="Output file for the draft; it must not exist.")
 @AS_JSON
 def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
@@ -39,6 +43,8 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
     source: str | None,
     kind: str,
     hosts: tuple[str, ...],
+    given: tuple[str, ...],
+    env_file: Path | None,
     output: Path | None,
     output_format: str,
 ) -> int:
@@ -61,7 +67,7 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
     placed = tuple(prompts.host(each) for each in hosts)
     if output is not None and (output.exists() or output.is_symlink()):
         reject(f"{click.format_filename(output)} exists; name another file, or remove it")
-    found = read_files(files, source)
+    found = read_files(files, source, _values(given, env_file))
     if found.findings:
         _print((), (), Report.of(found.findings), output_format)
         return Exit.BAD_INPUT
@@ -118,8 +124,25 @@ class Foreign(NamedTuple):
     """One finding for each file that cannot be read."""
 
 
-def read_files(files: Sequence[Path], source: str | None = None) -> Foreign:
+def _values(given: Sequence[str], env_file: Path | None) -> dict[str, str]:
+    """Return the variables of --env-file and --set. Raises click.UsageError."""
+    from sparkiac.foreign import Unreadable
+    from sparkiac.foreign.shell_words import script
+
+    if wrong := [each for each in given if "=" not in each]:
+        reject(f"--set {wrong[0]}: write NAME=VALUE")
+    try:
+        read = script(_decoded(_bytes(env_file))).variables if env_file else {}
+    except Unreadable as error:
+        reject(f"{click.format_filename(env_file or '')}:{error.line}: {error}")
+    own = {name: value for name, value in read.items() if isinstance(value, str)}
+    return own | dict(each.split("=", 1) for each in given)
+
+
+def read_files(files: Sequence[Path], source: str | None = None, given: Mapping[str, str] = {}) -> Foreign:
     """Read files, directories and standard input (`-`) in the given format, or detect each format.
+
+    `given` are values of variables that the files leave open.
 
     Raises click.UsageError for a file that is not there.
     """
@@ -129,12 +152,12 @@ def read_files(files: Sequence[Path], source: str | None = None) -> Foreign:
     launches: list[tuple[str, Launch]] = []
     skipped: list[str] = []
     findings: list[Finding] = []
-    hidden = frozenset[str]()
+    hidden = redaction.secret_values("\n".join(map("=".join, given.items())))
     for name, raw, named in _texts(files):
         text = ""
         try:
             text = _decoded(raw)
-            launches += [(name, launch) for launch in _launches(text, name, source)]
+            launches += [(name, launch) for launch in _launches(text, name, source, given)]
             hidden |= redaction.secret_values(text)
         except foreign.Unreadable as error:
             if not named and (not text or isinstance(error, foreign.NothingToImport)):
@@ -142,10 +165,23 @@ def read_files(files: Sequence[Path], source: str | None = None) -> Foreign:
             else:
                 findings.append(_finding(name, error, redaction.safe_line(text, error.line)))
     try:
-        entries = () if findings else assemble.entries(launches, hidden)
+        entries = () if findings else compared(assemble.entries(launches, hidden), hidden)
     except foreign.Unreadable as error:
         entries, findings = (), [_finding(error.file or launches[0][0], error)]
     return Foreign(tuple(entries), tuple(skipped), tuple(findings))
+
+
+def compared(entries: Sequence[tuple[str, DraftEntry]], hidden: frozenset[str]) -> Sequence[tuple[str, DraftEntry]]:
+    """Compare each entry with what its draft renders; a draft with faults is left to `check`."""
+    from sparkiac import pipeline
+    from sparkiac.foreign import assemble, comparison
+
+    planned = pipeline.planned(pipeline.InputFile(_DRAFT, assemble.inventory(entries, "draft", ()).encode()))
+    if planned is None:
+        return entries
+    found, plan = planned
+    hidden |= assemble.secret_values([entry.launch for _, entry in entries])
+    return tuple((file, comparison.compared(entry, plan, found.leaves, hidden)) for file, entry in entries)
 
 
 def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
@@ -159,14 +195,14 @@ def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
     return recipes.recipe(*deployments[0])
 
 
-def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
+def _launches(text: str, name: str, source: str | None, given: Mapping[str, str]) -> Sequence[Launch]:
     from sparkiac import foreign
 
     chosen = source or foreign.recognised(text, name)
     if chosen is None:
         message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(foreign.IMPORTED)}"
         raise foreign.NothingToImport(message)
-    return foreign.importer(chosen).read(text, name=name)
+    return foreign.importer(chosen).read(text, name=name, given=given)
 
 
 def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:

@@ -185,6 +185,8 @@ class Engine(NamedTuple):
     host: str = "host"
     """Option for the address that it listens on."""
     port: str = "port"
+    loopback: bool = False
+    """Whether it listens on loopback if no option says otherwise."""
     context: str | None = None
     """Option for the context length that /v1/models reports."""
     memory_share: str | None = None

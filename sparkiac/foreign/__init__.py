@@ -8,7 +8,7 @@ to by name only. What is exported and imported again gives the same container, o
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, cast
 
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable
@@ -33,8 +33,8 @@ class Importer(Protocol):
     def recognise(self, text: str, name: str) -> bool:
         """Return whether a text is of this format."""
 
-    def read(self, text: str, *, name: str) -> tuple[Launch, ...]:
-        """Read all launches of a text. Raises Unreadable."""
+    def read(self, text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
+        """Read all launches of a text; `given` are values of variables that it leaves open. Raises Unreadable."""
 
 
 class Exporter(Protocol):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import count, pairwise, zip_longest
 from typing import Any, Final
 
 from sparkiac.foreign import draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
-from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost
+from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost, names
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 from sparkiac.source import literals
@@ -19,6 +19,7 @@ MAX_LAUNCHES: Final = 64
 _FIRST: Final = frozenset({"recipe", "engine", "variant", "fragments", "kind"})
 _HOST: Final = "fill in the machine's name and address, or import with --host NAME=ADDRESS"
 _LINK: Final = "fill in the interface, RDMA device and address of the link to the other hosts of the group"
+_LINK_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,14}")
 _STORE: Final = "no file states it: fill in the directory with the weights on the host"
 _BASE: Final = (
     "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
@@ -35,7 +36,7 @@ def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> t
         if number > MAX_LAUNCHES:
             message = f"{number} containers are started here; at most {MAX_LAUNCHES} are read from one file"
             raise _in(file, Unreadable(message, line=[each for name, each in launches if name == file][-1].line))
-    hidden |= {value for _, launch in launches for value in _secrets(launch)}
+    hidden |= secret_values([launch for _, launch in launches])
     for file, launch in launches:
         try:
             entry = _without_secrets(draft.entry(launch, taken), hidden)
@@ -53,13 +54,13 @@ def _in(file: str, error: Unreadable) -> Unreadable:
     return error
 
 
-def _secrets(launch: Launch) -> Iterator[str]:
-    """Yield the values that a launch assigns to variables and options whose names mark a secret."""
-    pairs = [(each.name, each.value) for each in launch.env]
-    pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
-    for name, value in pairs:
-        if value is not None and redaction.is_secret_name(name) and literals.can_be_real(value):
-            yield value
+def secret_values(launches: Sequence[Launch]) -> frozenset[str]:
+    """Return the values that launches assign to variables and options whose names mark a secret."""
+    pairs = [(each.name, each.value) for launch in launches for each in launch.env]
+    pairs += [pair for launch in launches for pair in pairwise(launch.argv) if pair[0].startswith("--")]
+    return frozenset(
+        value for name, value in pairs if value and redaction.is_secret_name(name) and literals.can_be_real(value)
+    )
 
 
 def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequence[tuple[str, str]]) -> str:
@@ -74,7 +75,10 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
     if any(entry.kind == "deployment" or _stores(entry) for _, entry in found):
         data["defaults"] = {"model_store": store}
         comments["defaults", "model_store"] = [] if stores else [_STORE]
-    data["hosts"] = {host: _machine(at, address, linked=at < linked) for at, (host, address) in enumerate(placed)}
+    names = _link_names(found)
+    data["hosts"] = {
+        host: _machine(at, address, names if at < linked else ()) for at, (host, address) in enumerate(placed)
+    }
     for at, (host, _) in enumerate(placed):
         comments["hosts", host] = [*([_HOST] if at >= len(hosts) else ()), *([_LINK] if at < linked else ())]
     several = len({file for file, _ in found}) > 1
@@ -125,9 +129,19 @@ def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[s
     return [(next(free), placeholders.host(place)) for place in range(number)]
 
 
-def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
-    """Return the entry of a host. A member of a group gets a placeholder link, because no file describes the link."""
-    return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
+def _link_names(found: Sequence[tuple[str, DraftEntry]]) -> tuple[tuple[str, str], ...]:
+    """Return interface and RDMA device of each link, as far as the variables of a group name them."""
+    leaves = next((each.server.leaves for _, each in found if each.nodes > 1 and each.server is not None), {})
+    given = [str(leaves.get(("env", name), "")) for name in ("NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")]
+    interfaces, devices = ([each for each in text.split(",") if re.fullmatch(_LINK_NAME, each)] for text in given)
+    pairs = zip_longest(interfaces, devices)
+    named = tuple((interface or placeholders.INTERFACE, hca or placeholders.HCA) for interface, hca in pairs)
+    return named or ((placeholders.INTERFACE, placeholders.HCA),)
+
+
+def _machine(number: int, address: str, links: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the entry of a host. The addresses of its links are placeholders, because no file has them."""
+    return {"address": address} | ({"fabric": {"links": placeholders.links(number, links)}} if links else {})
 
 
 def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, Any]:
@@ -149,18 +163,12 @@ def comment(
             continue
         beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
         paths = {item.path for item in beside if _contains(data, item.path)}
-        near = [path for path in paths if _is_named(str(path[-1]), note.what)]
+        near = [path for path in paths if names(str(path[-1]), note.what)]
         placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
     for path, notes in placed.items():
         for each in grouped(notes):
             where = f"{redaction.redacted(file)}, {each.place}" if file else each.place
             comments.setdefault(path, []).append(f"{each.kind}, {where}: {each.what}: {each.why}")
-
-
-def _is_named(name: str, what: str) -> bool:
-    """Return whether a note names a key: `--max-model-len` names max_model_len."""
-    plain = what.lower().replace("-", "_")
-    return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
 
 
 def _contains(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data

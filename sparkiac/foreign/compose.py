@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sparkiac.foreign import compose_extends, docker, node, values, yamlread
+from sparkiac.foreign import docker, node, values, yamlread
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -25,7 +25,7 @@ from sparkiac.foreign.launch import (
     lost,
 )
 from sparkiac.foreign.node import Exported, HostContainer
-from sparkiac.foreign.yamlread import ForeignContent
+from sparkiac.foreign.yamlread import ForeignContent, extended, is_elsewhere
 from sparkiac.plan import Container, confinement
 from sparkiac.plan.confinement import KEYED, SETTINGS, Tree
 from sparkiac.render import escape, yamltext
@@ -61,16 +61,15 @@ def recognise(text: str, name: str) -> bool:
     return _SERVICES.search(text) is not None and (_HAS_SERVICE.search(text) is not None or "compose" in plain)
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all importers have the same signature
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:  # noqa: ARG001  as all importers
     """Read all services. Raises Unreadable."""
     document = yamlread.read(text)
     data = document.data if isinstance(document.data, dict) else {}
     services = data.get("services")
     if not isinstance(services, dict) or not services:
         raise Unreadable("the file has no `services:`")
-    found = [_ComposeService(name, compose_extends.resolved(services, name), document).launch() for name in services]
-    notes = (*document.notes, *_top(data, document))
-    return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
+    found = [_ComposeService(each, extended(services, each), document, given).launch() for each in services]
+    return (found[0]._replace(notes=(*document.notes, *_top(data, document), *found[0].notes)), *found[1:])
 
 
 def _top(data: dict[str, Any], document: ForeignContent) -> Iterator[Note]:
@@ -86,8 +85,8 @@ def _top(data: dict[str, Any], document: ForeignContent) -> Iterator[Note]:
 class _ComposeService:
     """Reads one service."""
 
-    def __init__(self, name: str, data: object, document: ForeignContent) -> None:
-        self.name, self.document = name, document
+    def __init__(self, name: str, data: object, document: ForeignContent, given: Mapping[str, str]) -> None:
+        self.name, self.document, self.given = name, document, given
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
         self.notes: list[Note] = []
         self.line = document.line("services", name)
@@ -129,6 +128,9 @@ class _ComposeService:
         def put(found: re.Match[str]) -> str:
             if found[1]:
                 return "$"
+            own, operator = self.given.get(found[2] or found[3]), found[4] or ""
+            if own is not None and (own or not operator.startswith(":")):
+                return (found[5] or "") if operator.endswith("+") else own
             if found[4] in {":-", "-"}:
                 why = f"the default is used, because the file does not set {found[3]}"
                 self.notes.append(Note("corrected", line, f"${{{found[3]}:-…}}", why))
@@ -241,7 +243,7 @@ class _ComposeService:
         for key in self.data:
             if key in _REPLACED:
                 yield corrected(self._line(key), str(key), _REPLACED[key])
-            elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
+            elif key == "extends" and not is_elsewhere(self.data[key]):
                 yield corrected(self._line(key), "extends", "the settings of the other service are merged")
             elif key not in _READ and key not in {"env_file", "build"}:
                 yield lost(self._line(key), key, NO_SETTING)

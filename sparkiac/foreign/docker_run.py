@@ -6,7 +6,7 @@ The script has one command; for a group, one command for each machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sparkiac.foreign import node, shell
@@ -28,9 +28,9 @@ def recognise(text: str, name: str) -> bool:
     return not name.endswith((".md", ".sh")) and _BEGINS.match(text) is not None
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read the command lines of a text. Raises Unreadable if it has none."""
-    return shell.read(text, name=name)
+    return shell.read(text, name=name, given=given)
 
 
 def write(nodes: Sequence[HostContainer]) -> Exported:

@@ -19,7 +19,7 @@ from sparkiac.model import forms, references
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
-from sparkiac.report import Origin, Path, placeholders
+from sparkiac.report import Path, placeholders
 from sparkiac.resolve import catalogued
 
 _MAX_SETTINGS: Final = 1000
@@ -110,7 +110,6 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     # The image of a base recipe is none of the file's: options of another release would be findings.
     unnamed = {("image",)} if server.launch.image is None and not chosen.same_model else set[Path]()
     differences |= _missing(server.engine, {*differences, *(chosen.leaves.keys() - unnamed)})
-    notes += _of_method(server, chosen, differences)
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
@@ -175,10 +174,7 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
     store, handle = server.store, match.handle_of(server)
     if server.path is None:
         nameless = [] if handle or _is_reported(server) else [lost(server.launch.line, "model", _NAMELESS)]
-        if store is None or store.source is not None:
-            return store.source if store else None, {}, nameless
-        why = f"its path on the host is unknown; {STORE} is assumed"
-        return None, {}, [corrected(store.line, f"-v {store.what}:…", why), *nameless]
+        return store.source if store else None, {}, nameless
     volume = mounts.containing(server.launch, server.path)
     inner = server.path[len(volume.target) + 1 :] if volume else ""
     if ("model_file",) in server.leaves:
@@ -193,14 +189,6 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
         return (volume.source if known else None), {("model",): inner}, [note]
     what = f"model {server.path}, on the host {redaction.redacted(source)}" if volume else f"model {server.path}"
     return store.source if store else None, {}, [lost(server.launch.line, what, _NAMELESS)]
-
-
-def _of_method(server: ServerLaunch, chosen: Match, differences: Mapping[Path, Any]) -> Iterator[Note]:
-    """Note what the speculative method adds in the release of the launch's image."""
-    own = {path: (value, Origin("launch")) for path, value in {("engine",): server.engine, **differences}.items()}
-    leaves = catalogued.merged(chosen.recipe, chosen.variant, chosen.fragments, own)
-    for _, added in catalogued.of_method(leaves):
-        yield corrected(server.launch.line, "speculative", f"adds {added}")
 
 
 def _is_reported(server: ServerLaunch) -> bool:

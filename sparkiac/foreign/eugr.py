@@ -43,7 +43,7 @@ def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have
     return _FIRST_VERSION.search(text) is not None if _ANY_VERSION in keys else "name" in keys
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read one recipe as one launch. Raises Unreadable for a recipe that its launcher refuses too."""
     file = RecipeFile(text)
     command = file.text("command")
@@ -54,7 +54,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     solo, cluster = file.boolean("solo_only"), file.boolean("cluster_only")
     model = file.text("model")
     settings = _for_one_machine(file, defaults) if solo else defaults
-    started = _server_command(file, command, settings, model)
+    started = _server_command(file, command, settings | dict(given), model)
     patched = _patches(file)
     launch = Launch(
         name=file.text("name") or name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac.foreign import docker, redaction, serving
@@ -44,7 +44,7 @@ def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have
     return _BEGINS.match(text) is not None and '"HostConfig"' in text and '"Config"' in text
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:  # noqa: ARG001
     """Read all containers. Raises Unreadable."""
     try:
         data = answers.plain(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -62,6 +63,12 @@ def corrected(line: int, what: str, why: str) -> Note:
 def lost(line: int, what: str, why: str) -> Note:
     """Return the note about a setting that is not understood or that an inventory cannot have."""
     return Note("lost", line, redaction.redacted(what), why)
+
+
+def names(name: str, what: str) -> bool:
+    """Return whether the text of a note names a key: `--max-model-len` names max_model_len, but not model."""
+    spelled = re.sub(r"[-_]", "[-_]", re.escape(name.lower()).replace("\\-", "-"))
+    return re.search(rf"(?<![a-z0-9/._])(?<![a-z0-9]-){spelled}(?![a-z0-9/.])", what.lower()) is not None
 
 
 class EnvVariable(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac.foreign import shell, shell_commands
@@ -53,11 +53,11 @@ def has_commands(text: str) -> bool:
     return any(True for _ in _blocks(text))
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read all blocks of a page. Unreadable blocks become notes. Raises Unreadable if no block starts anything."""
     found: list[Launch] = []
     errors: list[Unreadable] = []
-    variables: dict[str, Value] = {}
+    variables: dict[str, Value] = {**given}
     for block in _blocks(text):
         found += _readable(block, variables, name, errors)
     if not found:
@@ -91,7 +91,8 @@ def _readable(
 
 def _launches(block: _PageBlock, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
     """Read one block in the format that it looks like. Variables that it sets apply to later blocks."""
-    found = shell.read_other_format(block.text, line=block.line, name=name)
+    texts = {key: value for key, value in variables.items() if isinstance(value, str)}
+    found = shell.read_other_format(block.text, line=block.line, name=name, given=texts)
     if found is not None:
         return found
     if block.language in _OTHER_LANGUAGES or block.language in {"yaml", "yml", "ini", "toml"}:

@@ -140,7 +140,8 @@ def _differences(entry: Match, server: ServerLaunch) -> tuple[dict[Path, Any], l
         own["model",] = model
     if server.served:
         own["served_names",] = server.served
-    notes = _use_recipe_store(server, entry.leaves, own)
+    notes: list[Note] = []
+    _use_recipe_store(server, entry.leaves, own)
     _keep_recipe_values(entry, server, own, notes)
     found = {path: value for path, value in own.items() if not _is_equivalent(path, value, entry.leaves)}
     if own.get(("served_names",)) == _default_served(entry, found):
@@ -215,21 +216,29 @@ def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:
     current = leaves[path][0]
     match path:
         case ("image",):
-            same = _with_tag(value) == _with_tag(current)
+            same = with_tag(value) == with_tag(current)
         case ("model",):
             same = str(value).lower() == str(current).lower()
         case ("env", _):
             same = str(value) == str(current)
         case ("container", "mounts", _) if isinstance(value, dict) and isinstance(current, dict):
             same = value.get("source") == current.get("source")
-        case ("set", option) if isinstance(value, str) and isinstance(current, str) and _ignores_case(str(option)):
-            same = value.lower().replace("-", "_") == current.lower().replace("-", "_")
+        case ("set", option):
+            same = is_same_value(str(option), value, current)
         case _:
             same = bool(value == current) and isinstance(value, bool) == isinstance(current, bool)
     return same
 
 
-def _with_tag(reference: object) -> str:
+def is_same_value(option: str, value: object, other: object) -> bool:
+    """Return whether two values of an option are the same for the server, which ignores the case of some."""
+    if isinstance(value, str) and isinstance(other, str) and _ignores_case(option):
+        return value.lower().replace("-", "_") == other.lower().replace("-", "_")
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+
+
+def with_tag(reference: object) -> str:
+    """Return an image reference with its tag, which is `latest` if it names none."""
     text = references.short(str(reference))
     return text if ":" in text.rpartition("/")[2] or "@" in text else f"{serving.repository_of(text)}:latest"
 
@@ -240,38 +249,22 @@ def _ignores_case(option: str) -> bool:
     return registry is not None and not registry.exact
 
 
-def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
+def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> None:
     """Use the recipe's mount of the model store and adapt the launch's paths to it."""
-    held = {path: leaf[0] for path, leaf in leaves.items()}
-    own_stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
-    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in HUB_HOMES}
-    store = server.store
+    held, store = {path: leaf[0] for path, leaf in leaves.items()}, server.store
+    stores = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
+    own_stores = [each for each in stores if own.get(("model_path",)) != each]
+    own |= {("container", "mounts", each): None for each in {*stores} - {*own_stores}}  # one mount at a path
     if store is not None and not own_stores and (server.path is None or mounts.is_used(own, store.target, server.path)):
         own["container", "mounts", store.target] = {"source": "model_store"}
-        return []
-    notes: list[Note] = []
-    if store is not None and own_stores and (store.target not in own_stores or server.path is not None):
-        why = f"the recipe mounts the model store at {own_stores[0]}"
-        notes.append(corrected(store.line, f"-v {store.what}:{store.target}", why))
+        return
     if store is not None and own_stores and store.target not in own_stores:
-        notes += _move(server, own, own_stores[0])
-    for path in homes:
-        if path in held:
-            own[path] = held[path]
-        else:
-            own.pop(path, None)
-    return notes
-
-
-def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[Note]:
-    """Adapt the paths in options and variables to the new mount of the model store."""
-    assert server.store is not None, "a store"  # noqa: S101
-    for path, value in tuple(own.items()):
-        if path[0] not in _MOVED_KEYS and path[:2] != ("container", "prelude"):
-            continue
-        own[path] = mounts.with_moved_paths(value, server.launch, server.store.target, target)
-        if own[path] != value and path[-1] not in HUB_HOMES:
-            yield corrected(*server.source(path), f"its path changes with the mount to {target}")
+        for path, value in own.items():
+            if path[0] in _MOVED_KEYS or path[:2] == ("container", "prelude"):
+                own[path] = mounts.with_moved_paths(value, server.launch, store.target, own_stores[0])
+    for path in [each for each in (*own, *held) if each[0] == "env" and each[-1] in HUB_HOMES]:
+        own.pop(path, None)
+        own |= {path: held[path]} if path in held else {}
 
 
 def _is_store(path: Path, value: object) -> bool:

@@ -23,6 +23,9 @@ _WITH_PATHS: Final = frozenset({"set", "speculative"})
 """Keys whose values can contain paths that the server reads."""
 _OWN_CACHE: Final = "compiled code is kept in a separate cache for each image, model and set of options"
 _LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
+_SOCKET: Final = re.compile(r".*/(docker|podman|containerd|crio|buildkitd)\.sock")
+_SYSTEM: Final = re.compile(r"/((boot|dev|etc|home|proc|root|run|sys|usr|var)(/(run|lib(/docker)?)?)?)?")
+_HOST: Final = "with this mount the container controls the host: it is left out; write it yourself if it must be"
 _FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
 
 
@@ -68,6 +71,14 @@ def other_mounts(
             yield _mount(volume, needed=needed)
 
 
+def controls_host(volume: Volume) -> Note | None:
+    """Return the note on a mount that gives a container control of its host: a runtime's socket, a system directory."""
+    writable = not volume.read_only and _SYSTEM.fullmatch(volume.source)
+    if writable or _SOCKET.fullmatch(volume.source):
+        return lost(volume.line, f"-v {volume.source}:{volume.target}", _HOST)
+    return None
+
+
 def containing(launch: Launch, path: str) -> Volume | None:
     """Return the innermost mount that contains a path of the container."""
     found = [each for each in launch.volumes if path == each.target or path.startswith(f"{each.target}/")]
@@ -109,7 +120,7 @@ def with_moved_paths(value: Any, launch: Launch, before: str, after: str) -> Any
 def _mount(volume: Volume, *, needed: bool) -> tuple[Path, Any, int] | Note:
     what, line, target = f"-v {volume.source}:{volume.target}", volume.line, volume.target
     known = re.fullmatch(forms.PATH, volume.source) is not None and "/../" not in f"{volume.source}/"
-    note = None
+    note = controls_host(volume)
     if not re.fullmatch(forms.PATH, target) or "/../" in f"{target}/" or "/./" in f"{target}/":
         note = lost(line, what, "an inventory cannot contain this path in the container")
     elif target == "/dev/shm":  # noqa: S108  compared
@@ -120,6 +131,6 @@ def _mount(volume: Volume, *, needed: bool) -> tuple[Path, Any, int] | Note:
         return ("container", "files", target), {"url": f"file://{volume.source}" if known else placeholders.URL}, line
     elif _COMPILE_CACHES.fullmatch(target) and not needed:
         note = corrected(line, what, _OWN_CACHE)
-    elif not known:
+    elif note is None and not known:
         note = lost(line, what, "its path on the host is unknown: write container.mounts with an absolute path")
     return note or (("container", "mounts", target), {"source": volume.source, "read_only": volume.read_only}, line)

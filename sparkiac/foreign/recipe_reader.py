@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from sparkiac.foreign import redaction, serving
 from sparkiac.foreign.launch import EnvVariable, Note
 from sparkiac.foreign.recipe_file import RecipeFile, summary
-from sparkiac.foreign.shell_words import ShellCommand, script, unread
+from sparkiac.foreign.shell_parts import ShellCommand
+from sparkiac.foreign.shell_words import script, unread
 from sparkiac.foreign.template import FilledTemplate
 
 KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)

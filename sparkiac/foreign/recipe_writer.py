@@ -85,12 +85,17 @@ def _split(word: str) -> tuple[str, ...]:
 
 def _with_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
     """Replace the model's directory by its handle, because the other tool stores weights elsewhere."""
-    model = container.server.model or ""
-    place = next((mount.target for mount in container.storage.mounts if mount.source.endswith(f"/{model}")), None)
+    model, place = container.server.model or "", _directory(container)
     if place is None or place not in words:
         return tuple(words)
     pin = ("--revision", container.weights.commits[model]) if model in container.weights.commits else ()
     return (*(model if word == place else word for word in words), *pin)
+
+
+def _directory(container: Container) -> str | None:
+    """Return the directory in the container from which the model is loaded; None if it is loaded by its handle."""
+    ending = f"/{container.server.model or ''}"
+    return next((mount.target for mount in container.storage.mounts if mount.source.endswith(ending)), None)
 
 
 def _names_of(container: Container) -> dict[str, str]:
@@ -172,6 +177,8 @@ def _not_exported(container: Container, words: Sequence[str]) -> tuple[str, ...]
         for mount in node.mounts(container)
         if mount.source not in stored or any(_names(word, mount.target) for word in words)
     ]
+    if (place := _directory(container)) is not None and place not in words:
+        found.append(f"not exported: model_path {place}: the launcher downloads {container.server.model}")
     if container.network.listen is not None and container.network.listen[0] != EVERY:
         where = f"{container.network.listen[0]} of the host's own network"
         found.append(f"it listens on {where}: change the default `host` on another host")

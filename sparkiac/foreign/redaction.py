@@ -11,10 +11,11 @@ from sparkiac.source import literals, secrets
 
 STARS: Final = "***"
 _NAMED: Final = re.compile(
-    r"(?:^|[_.-])(?:TOKENS?|KEYS?|PASS|PASSWORD|PASSWD|PWD|SECRETS?|CREDENTIALS?)$", re.IGNORECASE
+    r"(?:^|[_.-])(?:TOKEN|(?:HF|HUB|AUTH|ACCESS|API|BOT|GH)_TOKENS|KEYS?|PASS|PASSWORD|PASSWD|PWD|SECRETS?|CREDENTIALS?)$",
+    re.IGNORECASE,
 )
-_PUBLIC: Final = re.compile(r"(?:^|_)(?:PUBLIC_KEY|SPEC(?:ULATIVE)?_TOKENS|(?:MAX|NUM)_[A-Z_]*TOKENS?)$", re.IGNORECASE)
-"""Names that end like a secret's name but count tokens."""
+_PUBLIC: Final = re.compile(r"(?:^|_)(?:PUBLIC_KEY|(?:MAX|NUM)_[A-Z_]*TOKEN)$", re.IGNORECASE)
+"""Names that end like a secret's name. Other names in the plural, such as prompt_tokens, count tokens."""
 _NAMES: Final = re.compile(
     r"(?<![\w.-])(?=(-{0,2}[A-Za-z_][\w.-]{0,100})(['\"]?\s{0,9}[=:]\s{0,9}['\"]?|['\"]?,?[ \t]{1,9}['\"]?))"
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
@@ -50,11 +50,27 @@ class ServerLaunch(NamedTuple):
     """Whether it is a worker of a group."""
     served: tuple[str, ...] = ()
     """Names that clients use, if known."""
+    given: CommandLine = CommandLine(None, (), ())
+    """The command line as it was read."""
+    variables: tuple[EnvVariable, ...] = ()
+    """The environment as it was read."""
 
     def source(self, path: Path) -> tuple[int, str]:
         """Return the line and the text of the launch that a value comes from."""
         found = ((item.line, item.what) for item in self.items if item.path == path)
         return next(found, (self.launch.line, ".".join(map(str, path))))
+
+
+def command_line(launch: Launch, start: serving.ServerStart) -> CommandLine:
+    """Read the arguments of a server, or its variables, as the release in the image does."""
+    engine = engines.named(start.engine)
+    if not engine.words:
+        return table_options.of_variables(engine, launch)
+    if not engine.interfaces:
+        return table_options.read(start.engine, start.words, start.lines)
+    known = serving.image_family(launch.image)
+    tag = references.split((launch.image or "").partition("@")[0])[1]
+    return vllm_options.read(start.words, start.lines, releases.of_tag(known, tag) if known else None)
 
 
 def read(launch: Launch, start: serving.ServerStart) -> ServerLaunch:
@@ -75,20 +91,16 @@ class _ServerConverter(Collector):
 
     def server_launch(self) -> ServerLaunch:
         """Convert all settings."""
-        line = self._line()
+        line = command_line(self.launch, self.start)
         self.notes += line.notes
-        if (image := self.image()) is not None:
-            self.items.append(ImportedValue(self.launch.line, redaction.redacted(image), ("image",)))
-        self.launch = self.launch._replace(image=image)
-        if self.launch.gpus:
-            self.items.append(ImportedValue(self.launch.line, "the GPU", ("gpu",)))
+        self._container_itself()
         options = {each.name: each for each in line.options}
         target = self._target(line, options)
         self.nodes = max(self.nodes, machines.from_options({name: each.value for name, each in options.items()}))
         self._options(options)
         self.notes += speculation.unknown_algorithm(self.leaves, self.engine, self.launch.line)
-        self._added(options)
-        self.environment((*self.launch.env, *self._exported()))
+        variables = (*self.launch.env, *self._exported())
+        self.environment(variables)
         path = target if target and _is_path(target) else None
         store = mounts.store(self.launch, self.leaves, path)
         if self.leaves.pop(("set", "download_dir"), None) is not None:
@@ -112,17 +124,17 @@ class _ServerConverter(Collector):
             tuple(self.notes),
             worker=self.worker,
             served=self.leaves.get(("served_names",)) or _default_served(self.engine, path or handle),
+            given=line,
+            variables=variables,
         )
 
-    def _line(self) -> CommandLine:
-        words, lines = self.start.words, self.start.lines
-        if not self.engine.words:
-            return table_options.of_variables(self.engine, self.launch)
-        if not self.engine.interfaces:
-            return table_options.read(self.start.engine, words, lines)
-        known = serving.image_family(self.launch.image)
-        tag = references.split((self.launch.image or "").partition("@")[0])[1]
-        return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
+    def _container_itself(self) -> None:
+        """Read the image, and whether it gets the GPU."""
+        if (image := self.image()) is not None:
+            self.items.append(ImportedValue(self.launch.line, redaction.redacted(image), ("image",)))
+        self.launch = self.launch._replace(image=image)
+        if self.launch.gpus:
+            self.items.append(ImportedValue(self.launch.line, "the GPU", ("gpu",)))
 
     def _target(self, line: CommandLine, options: dict[str, OptionValue]) -> str | None:
         """Return the served model: the positional argument or the option."""
@@ -182,13 +194,6 @@ class _ServerConverter(Collector):
             self.lost(option.line, option.what, "its value is empty")
         else:
             self.put(("set", name), value, option.line, option.what)
-
-    def _added(self, option: Container[str]) -> None:
-        """Note switches that sparkiac sets for this engine and the launch does not have."""
-        for name, value in self.engine.defaults["set"].items():
-            if value is True and name not in option:
-                what = f"--{name.replace('_', '-')}"
-                self.corrected(self.launch.line, what, "added, as for all servers of this engine")
 
     def _host(self, option: OptionValue) -> None:
         """Import a loopback address, which matters only on the host's own network."""

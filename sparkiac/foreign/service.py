@@ -9,7 +9,7 @@ from typing import Any, Final
 from sparkiac import catalog
 from sparkiac.engines.engine import HUB_HOME
 from sparkiac.engines.records import ollama
-from sparkiac.foreign import redaction, serving, values
+from sparkiac.foreign import mounts, redaction, serving, values
 from sparkiac.foreign.collector import Collector, named, nested
 from sparkiac.foreign.launch import EnvVariable, Launch, Volume
 from sparkiac.model import forms
@@ -147,6 +147,8 @@ class _ServiceConverter(Collector):
         what = f"-v {volume.source}:{volume.target}"
         if self.known and volume.target == self.known.data:
             self.corrected(volume.line, what, _DATA_DIRECTORY)
+        elif (note := mounts.controls_host(volume)) is not None:
+            self.notes.append(note)
         elif re.fullmatch(forms.PATH, volume.source) and re.fullmatch(forms.PATH, volume.target):
             value = {"source": volume.source, "read_only": volume.read_only}
             self.put(("mounts", volume.target), value, volume.line, what)

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_words import SHELLS, WRAPPERS, ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand
+from sparkiac.foreign.shell_words import script, shell_argument, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
@@ -23,6 +24,11 @@ SERVERS: Final = "|".join(
 )
 """Pattern of the beginning of a command that starts a server."""
 _SHELL_ONLY: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
+_CONTAINER_TOOLS: Final = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_RUNNERS: Final = _CONTAINER_TOOLS | values.words(
+    "uv uvx poetry pipx conda micromamba numactl taskset mpirun torchrun trtllm-llmapi-launch nsys systemd-run script"
+)
+"""Programs that run the program in their arguments."""
 _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
 """Build tools, whose arguments can name a server without starting it."""
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
@@ -69,7 +75,7 @@ def start(launch: Launch) -> ServerStart | None:
 
 def without_image(command: ShellCommand) -> Launch | None:
     """Return the server that a command starts outside of any container, or None."""
-    if _direct(command) is None:
+    if _direct(command, outside=True) is None:
         return None
     env = tuple(EnvVariable(name, value, command.line) for name, value in command.env)
     note = lost(command.line, command.words[0], NO_IMAGE)
@@ -120,15 +126,16 @@ def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -
     return _direct(inner)
 
 
-def _direct(command: ShellCommand) -> ServerStart | None:
+def _direct(command: ShellCommand, *, outside: bool = False) -> ServerStart | None:
+    """Find the server that a command runs itself, in a container or `outside` of any."""
     words, lines = command.words, command.lines
     if command.program in _BUILDS:
         return None
-    for at, word in enumerate(words[:12]):
+    for at, word in enumerate(words if command.program in _CONTAINER_TOOLS else words[:12]):
         program = _PYTHON_NAME if _PYTHON.fullmatch(_base(word)) else _base(word)
         run = (program, *words[at + 1 :])
         form = next((each for each in _COMMANDS if run[: len(each)] == each), None)
-        if form is None:
+        if form is None or (len(form) == 1 and not _is_program(words, at, outside=outside)):
             continue
         end = at + len(form)
         before = tuple(each for each in words[:at] if each not in WRAPPERS)
@@ -136,6 +143,15 @@ def _direct(command: ShellCommand) -> ServerStart | None:
         notes = (lost(lines[0], redaction.joined(before), why),) if before else ()
         return ServerStart(_COMMANDS[form], words[end:], lines[end:], env=command.env, notes=notes)
     return None
+
+
+def _is_program(words: tuple[str, ...], at: int, *, outside: bool) -> bool:
+    """Return whether a word is what a command runs, not an argument such as `pkill -f llama-server`.
+
+    Outside of containers it needs an option or a model: pages print tables with such names.
+    """
+    runs = not at or _base(words[0]) in _RUNNERS
+    return runs and (not outside or any(each.startswith("-") or "/" in each for each in words[at + 1 :]))
 
 
 def engine_of(text: str) -> str | None:

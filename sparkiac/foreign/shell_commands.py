@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from sparkiac.foreign import docker, docker_command, redaction, serving, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, corrected, lost
-from sparkiac.foreign.shell_parts import HereDocument
-from sparkiac.foreign.shell_words import SHELLS, Script, ShellCommand, script, shell_argument, unread
+from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand
+from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
 
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")

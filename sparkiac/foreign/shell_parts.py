@@ -5,10 +5,36 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, NoReturn
 
+from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import Note, Unreadable
 
 _UNCLOSED: Final = "a quote or bracket is opened here and not closed"
 _BRACKET: Final = re.compile(r"\\.|'[^']*'|[(){}`]")
+
+
+_NAME: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
+_ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_DASHES: Final = "\u2013\u2014\u2212"
+COMMENTS: Final = re.compile(rf"(?:[^\S\n]*#[^\n]*\n)+(?=[^\S\n]*[-{_DASHES}])|(?:[^\S\n]*#[^\n]*\\[^\S\n]*\n)+")
+"""Comments between continued lines."""
+_OPTION: Final = re.compile(r"\s--?[A-Za-z]")
+_COMMENTED: Final = "a comment: the shell does not read the options in it"
+OPERATOR: Final = re.compile(r"&&|\|\||;;&?|;&|[;|()]|&(?!>)")
+FUNCTION: Final = re.compile(r"\([^\S\n]*\)")
+REDIRECTION: Final = re.compile(r"<<<|<<-?|&>>?|>>|[<>]&|>\||<>|[<>]")
+PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w./ -]{0,60}>(?=\s|$)")
+_DASH: Final = re.compile(rf"-*[{_DASHES}][-{_DASHES}]*(?=(\w+))")
+SHELLS: Final = values.words("bash sh dash zsh ash su")
+WRAPPERS: Final = values.words(
+    "sudo exec nohup time timeout env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh"
+)
+"""Programs that run another program."""
+ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
+_TIME: Final = re.compile(r"\d+(\.\d+)?[smhd]?")
+_NAMING: Final = frozenset({"-u", "-g"})
+"""Options of sudo and env whose value, the next word, is a name."""
+PATTERN: Final = "pattern"
 
 
 class WordPart(NamedTuple):
@@ -27,11 +53,34 @@ class WordPart(NamedTuple):
     """Words of an array assignment."""
 
 
+def variable(text: str, at: int, *, quoted: bool) -> tuple[WordPart, int] | None:
+    """Read `$NAME` or `$'…'` and return the position after it; None for anything else."""
+    ansi, named = None if quoted else _ANSI.match(text, at), _NAME.match(text, at)
+    if ansi is not None:
+        return WordPart(re.sub(r"\\(.)", lambda at: _ESCAPES.get(at[1], at[1]), ansi[1]), quoted=True), ansi.end()
+    return None if named is None else (WordPart(named[0], quoted=quoted, name=named[1]), named.end())
+
+
+def dash(text: str, at: int) -> tuple[str, str, int] | None:
+    """Read a typographic dash at the start of a word: its text with the word, the hyphens that were meant, the end."""
+    found = _DASH.match(text, at)
+    if found is None:
+        return None
+    is_short = len(found[1]) == 1 == len(found[0]) and found[0] != "\u2014"
+    return found[0] + found[1], "-" if is_short else "--", found.end()
+
+
 class Word(NamedTuple):
     """One word."""
 
     parts: tuple[WordPart, ...]
     line: int
+
+    @property
+    def literal(self) -> str:
+        """Return the text of an unquoted literal word, or an empty text."""
+        first = self.parts[0]
+        return first.text if len(self.parts) == 1 and not first.quoted and first.name is None else ""
 
 
 class Simple(NamedTuple):
@@ -40,7 +89,7 @@ class Simple(NamedTuple):
     words: tuple[Word, ...]
     line: int
     after: str = ""
-    """Operator before it: `&&`, `||`, `|`, `;` or none."""
+    """Operator before it: `&&`, `||`, `|`, `;` or none; PATTERN for the patterns of a branch of `case`."""
     piped: bool = False
     """Whether a pipe or a file is connected to its input or output."""
 
@@ -62,6 +111,45 @@ class Text(NamedTuple):
 
     commands: tuple[Simple, ...]
     documents: tuple[HereDocument, ...]
+
+
+class ShellCommand(NamedTuple):
+    """One command that runs a program."""
+
+    words: tuple[str, ...]
+    lines: tuple[int, ...]
+    """Line of each word."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables set for it: exported before, or assigned in front of it."""
+    after: str = ""
+    """Operator before it."""
+    piped: bool = False
+    """Whether a pipe or a file is connected to its input or output."""
+
+    @property
+    def line(self) -> int:
+        """Return its first line."""
+        return self.lines[0]
+
+    @property
+    def program(self) -> str:
+        """Return the name of its program, without the directory."""
+        return self.words[0].rpartition("/")[2]
+
+    def unwrapped(self) -> ShellCommand:
+        """Return the command that sudo, nohup, tini and the like run, with the variables assigned in front of it."""
+        at, env = 0, dict(self.env)
+        while at < len(self.words) - 1:
+            word = self.words[at]
+            assigned = ASSIGNMENT.fullmatch(word)
+            if assigned is not None:
+                env[assigned[1]] = assigned[3]
+            elif word.rpartition("/")[2] not in WRAPPERS and not (
+                at and (word.startswith("-") or _TIME.fullmatch(word))
+            ):
+                break
+            at += 1 + (assigned is None and word in _NAMING)
+        return self._replace(words=self.words[at:], lines=self.lines[at:], env=tuple(env.items()))
 
 
 class Cursor:
@@ -92,6 +180,14 @@ class Cursor:
         """Move to the end of the line."""
         end = self.text.find("\n", self.at)
         self.at = len(self.text) if end < 0 else end
+
+    def comment(self, *, behind_words: bool) -> None:
+        """Move past a comment, and note the options of a command in it."""
+        start = self.at
+        self.skip_line()
+        if behind_words and _OPTION.search(self.text, start, self.at):
+            text = redaction.redacted(self.text[start : self.at])
+            self.notes.append(Note("unused", self.line, text, _COMMENTED))
 
     def document(self, delimiter: str, *, indented: bool) -> str:
         """Read the here-document that begins here, and move past its delimiter."""

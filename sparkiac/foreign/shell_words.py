@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from sparkiac.foreign import values
 from sparkiac.foreign.launch import Note, Unreadable
 from sparkiac.foreign.shell_lexer import simple_commands
-from sparkiac.foreign.shell_parts import HereDocument, Simple, Word, WordPart
+from sparkiac.foreign.shell_parts import ASSIGNMENT, PATTERN, HereDocument, ShellCommand, Simple, Word, WordPart
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""
-SHELLS: Final = values.words("bash sh dash zsh ash su")
-WRAPPERS: Final = values.words(
-    "sudo exec nohup time env nice ionice stdbuf command setsid tini dumb-init nvidia_entrypoint.sh"
-)
-"""Programs that run another program."""
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
 _DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
-_DEPTH: Final = {"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "fi": -1, "done": -1, "esac": -1}
+_CLOSED_BY: Final = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac"}
+_STARTS: Final = re.compile(r"\b(?:docker|podman|nerdctl)\b.*\b(?:run|create)\b", re.DOTALL)
 _TESTS: Final = frozenset({"[", "[[", "test"})
 _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
@@ -34,46 +30,11 @@ _MAX_DEPTH: Final = 9
 """Limit for defaults within defaults, such as ${A:-${B:-c}}."""
 _CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
 _ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
+_OPEN: Final = "`{}` is not closed: the shell refuses this file"
+_CLOSES: Final = "`{}` closes nothing: the shell refuses this file"
 _ELSEWHERE: Final = "the variables that this sets are not imported"
 
 Value = str | tuple[str, ...]
-
-
-class ShellCommand(NamedTuple):
-    """One command that runs a program."""
-
-    words: tuple[str, ...]
-    lines: tuple[int, ...]
-    """Line of each word."""
-    env: tuple[tuple[str, str], ...] = ()
-    """Variables set for it: exported before, or assigned in front of it."""
-    after: str = ""
-    """Operator before it."""
-    piped: bool = False
-    """Whether a pipe or a file is connected to its input or output."""
-
-    @property
-    def line(self) -> int:
-        """Return its first line."""
-        return self.lines[0]
-
-    @property
-    def program(self) -> str:
-        """Return the name of its program, without the directory."""
-        return self.words[0].rpartition("/")[2]
-
-    def unwrapped(self) -> ShellCommand:
-        """Return the command that sudo, nohup, tini and the like run, with the variables assigned in front of it."""
-        at, env = 0, dict(self.env)
-        while at < len(self.words) - 1:
-            word = self.words[at]
-            assigned = _ASSIGNMENT.fullmatch(word)
-            if assigned is not None:
-                env[assigned[1]] = assigned[3]
-            elif word.rpartition("/")[2] not in WRAPPERS and not (at and word.startswith("-")):
-                break
-            at += 1
-        return self._replace(words=self.words[at:], lines=self.lines[at:], env=tuple(env.items()))
 
 
 class Script(NamedTuple):
@@ -87,12 +48,23 @@ class Script(NamedTuple):
 
 
 def script(
-    text: str, *, variables: Mapping[str, Value] | None = None, line: int = 1, indent: int | None = None
+    text: str,
+    *,
+    variables: Mapping[str, Value] | None = None,
+    line: int = 1,
+    indent: int | None = None,
+    whole: bool = False,
 ) -> Script:
-    """Read a text that begins on this line of its file, with `indent` columns removed from each line."""
+    """Read a text that begins on this line of its file, with `indent` columns removed from each line.
+
+    Raises Unreadable for a text that no shell reads; of a `whole` file, also if `if`, `case` or a loop is not closed.
+    """
     found, notes = simple_commands(text, line=line, indent=indent)
     reader = _Expander(dict(variables or {}), [*notes])
-    commands = tuple(command for each in found.commands if (command := reader.command(each)) is not None)
+    commands = tuple(command for each in found.commands for command in reader.commands(each))
+    broken = reader.broken or next(((_OPEN.format(word), at) for word, at in reader.open), None)
+    if whole and broken is not None:
+        raise Unreadable(broken[0], line=broken[1])
     documents = tuple(each._replace(text=reader.document(each)) for each in found.documents)
     return Script(commands, reader.variables, tuple(reader.notes), documents)
 
@@ -120,6 +92,22 @@ def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
         yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
+class _OpenCase(NamedTuple):
+    """A `case` that is open."""
+
+    value: str | None
+    """None if it is unknown; then all branches count."""
+    taken: bool = False
+    active: bool = True
+
+    def at(self, patterns: Sequence[str]) -> _OpenCase:
+        """Return the state in the branch with these patterns."""
+        if self.value is None:
+            return self
+        matches = not self.taken and any(fnmatchcase(self.value, pattern) for pattern in patterns)
+        return self._replace(taken=self.taken or matches, active=matches)
+
+
 class _Expander:
     """Tracks the assignments of a text."""
 
@@ -128,28 +116,70 @@ class _Expander:
         self.exported: dict[str, str] = {}
         self.conditional: dict[str, int] = {}
         """Variable that a condition sets → its line."""
-        self.depth = 0
         self.tested = False
         self.grown = 0
         self.level = 0
+        self.open: list[tuple[str, int]] = []
+        """`if`, `case` and loops that are open, with their lines."""
+        self.broken: tuple[str, int] | None = None
+        self.cases: list[_OpenCase] = []
 
-    def command(self, simple: Simple) -> ShellCommand | None:
+    def commands(self, simple: Simple) -> Iterator[ShellCommand]:
+        """Yield the containers that its substitutions start, and the command unless it is shell syntax."""
+        if simple.after == PATTERN:
+            if self.cases:
+                self.cases[-1] = self.cases[-1].at(tuple(" ".join(self._expanded(word)) for word in simple.words))
+            return
+        self._track(simple)
+        if not all(case.active for case in self.cases):
+            return
+        for word in simple.words:
+            for part in word.parts:
+                if part.name == "" and part.text.startswith("$(") and _STARTS.search(part.text):
+                    inner, _ = simple_commands(part.text[2:-1], line=word.line)
+                    yield from (command for each in inner.commands for command in self.commands(each))
+        command = self._command(simple)
+        if command is not None:
+            yield command
+
+    def _track(self, simple: Simple) -> None:
+        """Track which commands are open; of a `case` over a known value, one branch counts."""
+        words = [word for word in simple.words if word.literal not in _AROUND - _CLOSED_BY.keys()]
+        first = words[0].literal if words else ""
+        if first in _CLOSED_BY and not (first == "case" and len(words) < 3):  # noqa: PLR2004  case WORD in
+            self.open.append((first, words[0].line))
+        elif first in _CLOSED_BY.values() and self.open and _CLOSED_BY[self.open[-1][0]] == first:
+            self.open.pop()
+        elif first in _CLOSED_BY.values():
+            self.broken = self.broken or (_CLOSES.format(first), words[0].line)
+        if first == "case" and len(words) == 3:  # noqa: PLR2004  case WORD in
+            self.cases.append(_OpenCase(self._known(words[1])))
+        elif first == "esac" and self.cases:
+            self.cases.pop()
+
+    def _known(self, word: Word) -> str | None:
+        """Return the value of a word, or None if it depends on a condition, the caller or a command."""
+        text = " ".join(self._expanded(word))
+        is_open = any(part.name in self.conditional for part in word.parts)
+        return None if is_open or values.is_unknown(text) or "$" in text or "`" in text else text
+
+    def _command(self, simple: Simple) -> ShellCommand | None:
         """Return the command, or None for assignments and shell syntax."""
         words = [*simple.words]
-        while words and _literal(words[0]) in _AROUND:
-            self.depth += _DEPTH.get(_literal(words[0]), 0)
+        while words and words[0].literal in _AROUND:
             del words[0]
-        first = _literal(words[0]) if words else ""
-        self.depth = max(self.depth + _DEPTH.get(first, 0), 0)
+        first = words[0].literal if words else ""
+        if first == "case" and self.cases and self.cases[-1].value is not None:
+            return None
         is_conditional = simple.after == "||" or (simple.after == "&&" and self.tested)
         self.tested = is_conditional or first in _TESTS
         own: dict[str, str] = {}
         while words and (assigned := self._assigned(words[0])):
             own |= self._set(*assigned, line=words[0].line, is_conditional=is_conditional)
             del words[0]
-        if not words or _literal(words[0]) in _CLOSING:
+        if not words or words[0].literal in _CLOSING:
             return None
-        if _literal(words[0]) in _DECLARATIONS:
+        if words[0].literal in _DECLARATIONS:
             self._declare(words[1:], is_conditional=is_conditional)
             return None
         pairs = [(text, word.line) for word in words for text in self._expanded(word)]
@@ -176,16 +206,17 @@ class _Expander:
                 self.notes.append(Note("lost", word.line, "export", _ELSEWHERE))
 
     def _set(self, name: str, value: Value, *, line: int, is_conditional: bool) -> dict[str, str]:
-        if (is_conditional or self.depth) and self.variables.get(name) != value:
+        is_conditional = is_conditional or len(self.open) > sum(case.value is not None for case in self.cases)
+        if is_conditional and self.variables.get(name) != value:
             self.conditional[name] = line
-        elif not (is_conditional or self.depth):
+        elif not is_conditional:
             self.conditional.pop(name, None)
         self.variables[name] = value
         return {name: value} if isinstance(value, str) else {}
 
     def _assigned(self, word: Word) -> tuple[str, Value] | None:
         first = word.parts[0]
-        found = _ASSIGNMENT.fullmatch(first.text) if not first.quoted and first.name is None else None
+        found = ASSIGNMENT.fullmatch(first.text) if not first.quoted and first.name is None else None
         if found is None:
             return None
         before = self.variables.get(found[1]) if found[2] else None
@@ -262,9 +293,3 @@ def _indexed(part: WordPart, value: Value) -> Value:
     if isinstance(value, str) or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
         return value
     return " ".join(value if "[*]" in part.text else value[:1])
-
-
-def _literal(word: Word) -> str:
-    """Return the text of an unquoted literal word, or an empty text."""
-    parts: Sequence[WordPart] = word.parts
-    return parts[0].text if len(parts) == 1 and not parts[0].quoted and parts[0].name is None else ""

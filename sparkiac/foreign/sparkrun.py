@@ -58,14 +58,14 @@ def recognise(text: str, name: str) -> bool:
     )
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read one recipe as one launch. Raises Unreadable for a recipe that sparkrun refuses too."""
     file = RecipeFile(text)
     _check(file)
     sparkrun_blocks.apply_overrides(file)
     model, command, runtime = file.text("model"), file.text("command"), _runtime(file)
     topology = machines.Topology(file)
-    settings = file.mapping("defaults") | topology.solo_sizes
+    settings = file.mapping("defaults") | topology.solo_sizes | dict(given)
     if command is None:
         started = _generated(file, runtime, model, settings)
     else:

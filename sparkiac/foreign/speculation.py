@@ -43,10 +43,13 @@ def unknown_algorithm(leaves: dict[Path, Any], engine: Engine, line: int) -> tup
     """Remove an algorithm that `speculative:` cannot express, together with its options."""
     chosen = leaves.get(("speculative",), {})
     method = chosen.get("method")
+    notes: tuple[Note, ...] = ()
     if method == "eagle" and "model" not in chosen:
-        chosen["method"] = "mtp"  # without a drafter, the server uses the heads in the checkpoint
+        chosen["method"] = "mtp"
+        why = "without a drafter the server uses the heads in the checkpoint, which is the method mtp"
+        notes = (corrected(line, "--speculative-algorithm", why),)
     if not chosen or engine.interfaces or method in engine.speculative:
-        return ()
+        return notes
     own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
     for path in [("speculative",), *own]:
         del leaves[path]

@@ -7,7 +7,7 @@ a backslash at the end of a line. systemd starts no shell, so other shell syntax
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac.foreign import docker, docker_command, redaction, serving, shell_commands
@@ -23,7 +23,8 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
-from sparkiac.foreign.shell_words import ShellCommand, script
+from sparkiac.foreign.shell_parts import ShellCommand
+from sparkiac.foreign.shell_words import script
 from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
@@ -63,10 +64,10 @@ def recognise(text: str, name: str) -> bool:
     return name.endswith(".service") or (_BEGINS.match(text) is not None and _STARTS.search(text) is not None)
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:
+def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read one or more concatenated units. Raises Unreadable if none starts a container."""
     check_characters(text)
-    found = [launch for unit in _units(text) if (launch := _launch(unit, name)) is not None]
+    found = [launch for unit in _units(text) if (launch := _launch(unit, name, given)) is not None]
     if not found:
         raise NothingToImport("no ExecStart= of this unit runs a container or a server")
     return tuple(found)
@@ -106,11 +107,11 @@ def _continued(value: str, lines: Iterator[tuple[int, str]]) -> str:
     return value
 
 
-def _launch(unit: list[_Setting], name: str) -> Launch | None:
+def _launch(unit: list[_Setting], name: str, given: Mapping[str, str]) -> Launch | None:
     env = [variable for setting in unit if setting.key == "Environment" for variable in _variables(setting)]
     notes = [lost(each.line, each.text, ENV_FILE) for each in unit if each.key == "EnvironmentFile"]
     started = next((each for each in unit if each.key == "ExecStart" and each.value), None)
-    command = _command(started, env, notes) if started else None
+    command = _command(started, env, notes, given) if started else None
     launch = _of_command(command) if command else None
     if launch is None:
         return None
@@ -136,11 +137,13 @@ def _of_command(command: ShellCommand) -> Launch | None:
     return docker_command.launch(command) or serving.without_image(command)
 
 
-def _command(setting: _Setting, env: list[EnvVariable], notes: list[Note]) -> ShellCommand | None:
+def _command(
+    setting: _Setting, env: list[EnvVariable], notes: list[Note], given: Mapping[str, str]
+) -> ShellCommand | None:
     value = setting.value.lstrip("-+!@:")
     begins = setting._replace(value=value, column=setting.column + len(setting.value) - len(value))
     variables = {variable.name: variable.value or "" for variable in env}
-    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, variables)]
+    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, {**given, **variables})]
     if not pairs:
         return None
     return ShellCommand(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(variables.items()))

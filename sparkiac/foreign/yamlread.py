@@ -4,10 +4,14 @@ The reader of inventories refuses what parsers read in different ways; these fil
 they were written for read them. So here the last value of a repeated key counts, aliases and merge keys are followed,
 tags are ignored, and a word that YAML 1.1 and 1.2 read differently stays a text. Repeated keys and second documents
 give notes. Size, depth and number of values are limited, including those that aliases repeat.
+
+A service of Compose is merged with those that it extends (Compose Specification, 05-services.md): mappings are merged
+and lists joined; `command` and `entrypoint` replace the inherited ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
 from sparkiac.foreign.launch import Note, Unreadable, check_characters, corrected, lost
@@ -16,6 +20,9 @@ from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import syntax_fault
 
+_REPLACED: Final = frozenset({"command", "entrypoint", "healthcheck"})
+"""Keys of a service that replace those of the extended one."""
+_MAX_EXTENDS: Final = 9
 MAX_CHARACTERS: Final = 1 << 20
 MAX_DEPTH: Final = 40
 MAX_VALUES: Final = 50_000
@@ -117,3 +124,47 @@ def _merged(value: object) -> dict[str, object]:
     for each in reversed(value if isinstance(value, tuple) else (value,)):
         joined |= each if isinstance(each, dict) else {}
     return joined
+
+
+def is_elsewhere(value: object) -> bool:
+    """Return whether `extends` names a service in another file."""
+    return isinstance(value, dict) and "file" in value
+
+
+def extended(services: Mapping[str, Any], name: str, depth: int = 0) -> Any:  # noqa: ANN401  any plain data
+    """Return a service merged with the services that it extends within the same file."""
+    own = services[name]
+    extends = own.get("extends") if isinstance(own, dict) else None
+    base = extends.get("service") if isinstance(extends, dict) else extends
+    if (
+        is_elsewhere(extends)
+        or not isinstance(base, str)
+        or base not in services
+        or base == name
+        or depth > _MAX_EXTENDS
+    ):
+        return own
+    inherited = extended(services, base, depth + 1)
+    return _overlaid(inherited, own) if isinstance(inherited, dict) else own
+
+
+def _overlaid(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    return {**base, **{key: _overlaid_value(key, base.get(key), value) for key, value in own.items()}}
+
+
+def _overlaid_value(key: str, base: Any, own: Any) -> Any:  # noqa: ANN401
+    if key == "environment" and base is not None and own is not None:
+        return _variables(base) | _variables(own)
+    if key in _REPLACED or type(base) is not type(own):
+        return own
+    if isinstance(own, dict):
+        return _overlaid(base, own)
+    return (*base, *(each for each in own if each not in base)) if isinstance(own, tuple) else own
+
+
+def _variables(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return variables as a mapping, also if they are written as a list."""
+    if isinstance(value, dict):
+        return value
+    pairs = (str(each).partition("=") for each in (value if isinstance(value, tuple) else ()))
+    return {name: text if equals else None for name, equals, text in pairs}

@@ -6,6 +6,7 @@ They are reserved by a standard or cannot be real names: addresses for documenta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 from typing import Final
 
@@ -20,10 +21,11 @@ COMMAND: Final = "placeholder"
 INTERFACE: Final = "placeholder"
 HCA: Final = "placeholder"
 HOST_NETWORK: Final = ip_network("192.0.2.0/24")
-LINK_NETWORK: Final = ip_network("198.51.100.0/24")
+LINK_NETWORKS: Final = (ip_network("198.51.100.0/24"), ip_network("203.0.113.0/24"))
+"""A network for each of two links of a host."""
 FIRST_HOST: Final = 11
 """Last number of the address of the first host."""
-_RESERVED: Final = (HOST_NETWORK, LINK_NETWORK, ip_network("203.0.113.0/24"), ip_network("2001:db8::/32"))
+_RESERVED: Final = (HOST_NETWORK, *LINK_NETWORKS, ip_network("2001:db8::/32"))
 _NAMES: Final = frozenset({MODEL, MODEL_FILE, INTERFACE, HCA, COMMIT, COMMAND})
 
 
@@ -32,10 +34,13 @@ def host(number: int) -> str:
     return str(HOST_NETWORK[FIRST_HOST + number])
 
 
-def link(number: int) -> dict[str, str]:
-    """Return the placeholder fabric link of a host; hosts count from 0."""
-    address = f"{LINK_NETWORK[FIRST_HOST + number]}/{LINK_NETWORK.prefixlen}"
-    return {"interface": INTERFACE, "hca": HCA, "address": address}
+def links(number: int, names: Sequence[tuple[str, str]] = ((INTERFACE, HCA),)) -> tuple[dict[str, str], ...]:
+    """Return the fabric links of a host with placeholders; hosts count from 0. `names` are interfaces and devices."""
+    pairs = zip(LINK_NETWORKS, names, strict=False)
+    return tuple(
+        {"interface": interface, "hca": hca, "address": f"{network[FIRST_HOST + number]}/{network.prefixlen}"}
+        for network, (interface, hca) in pairs
+    )
 
 
 def is_placeholder(value: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from sparkiac.model.base import SECRET_KEYS
 
+_MIXED: Final = r"(?=[a-z0-9/+]{0,83}[A-Z])(?=[A-Z0-9/+]{0,83}[a-z])(?=[A-Za-z/+]{0,83}[0-9])"
 _FORMS: Final = {
     "Hugging Face token": r"hf_[A-Za-z0-9]{20,}",
     "OpenAI key": r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}",
@@ -18,7 +19,9 @@ _FORMS: Final = {
     "GitHub token": r"(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
     "GitLab token": r"glpat-[A-Za-z0-9_-]{16,}",
     "Slack token": r"xox[abprs]-[A-Za-z0-9-]{10,}",
-    "AWS key": r"AKIA[0-9A-Z]{16}",
+    "AWS key": r"A[KS]IA[0-9A-Z]{16}",
+    "key of AWS or NGC": rf"(?<![/+.]){_MIXED}(?:[A-Za-z0-9/+]{{40}}|[A-Za-z0-9/+]{{84}})(?![\w/+.=-])",
+    "basic credential": r"(?i:authorization['\"]?[ ]?[:=][ ]?['\"]?basic)[ ]+[A-Za-z0-9+/]{8,}={0,2}",
     "Google API key": r"AIza[0-9A-Za-z_-]{35}",
     "JSON web token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
     "Telegram token": r"[0-9]{8,10}:[A-Za-z0-9_-]{35}",
@@ -27,8 +30,14 @@ _FORMS: Final = {
 }
 """Kind of secret → pattern of its text, with the minimum length of a real one."""
 _FORM: Final = re.compile("(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _FORMS.values()) + ")")
-_USER: Final = re.compile(r"(https?)?://([^\s/?#'\"<>\\]*)@")
-"""User and password of a URL (RFC 3986, 3.2.1)."""
+_USERINFO: Final = r"[^\s/?#'\"<>\\]"
+_USER: Final = re.compile(rf"(https?)?://({_USERINFO}*|{_USERINFO}*?:(?!\d{{1,5}}/)[^\s?#'\"<>\\@]*)@")
+"""User and password of a URL (RFC 3986, 3.2.1); a slash in a password should be written as %2F, and often is not."""
+_BARE_USER: Final = re.compile(
+    r"(?<![\w@/:.-])(?!mailto:)[A-Za-z_][\w.-]{0,60}:(?=[^\s\d]{0,200}\d)([^\s'\"<>@/:,;]{6,200})"
+    r"@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,}"
+)
+"""User and password before a host without a scheme, as in lists of mirrors."""
 _TOKEN_AS_USER: Final = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")
 """Git servers accept a token as the user name of a URL."""
 _ASSIGNED: Final = re.compile(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(=|[ \t]+|)")
@@ -45,6 +54,7 @@ _COMMAND: Final = re.compile(
     |sshpass(?:{_GAP}-(?:v|P(?:{_GAP})?{_WORD})){{0,3}}{_GAP}-p{_NEXT}?
     |(?:mysql|mariadb)[a-z_-]{{0,20}}(?:{_GAP}{_WORD}){{0,40}}?{_GAP}(?:-p(?!['\"][\],\s])|--password=)
         (?!(?:[\d.]{{1,15}}:)?\d{{1,5}}:\d)
+    |curl(?:{_GAP}{_WORD}){{0,40}}?{_GAP}(?:-u{_NEXT}?|--(?:proxy-)?user{_NEXT})(?=['"]?[^\s:'"]{{1,200}}:)
     )(?:"((?:[^"\\\n]|\\.){{1,4096}})|'([^'\n]{{1,4096}})|((?:[^\s'"`;&|)\\]|\\.){{1,4096}}))""",
     re.VERBOSE,
 )
@@ -78,7 +88,7 @@ class Literal(NamedTuple):
 def literals(text: str) -> list[Literal]:
     """Return all secrets of a text, in order of position; they may overlap."""
     found = [*_by_form(text)]
-    if "://" in text:
+    if "@" in text:
         found += passwords(text)
     found += of_commands(text)
     if "=" in text or "--" in text:  # most texts are words and numbers, which name nothing
@@ -121,6 +131,8 @@ def can_be_real(value: str) -> bool:
 
 def passwords(text: str) -> Iterator[Literal]:
     """Return the passwords in URLs, and the tokens that replace a user and a password."""
+    for found in _BARE_USER.finditer(text):
+        yield Literal(*found.span(1), "is the password of a user")
     for found in _USER.finditer(text):
         user, colon, password = found[2].partition(":")
         if colon and not is_placeholder(password):
@@ -130,8 +142,8 @@ def passwords(text: str) -> Iterator[Literal]:
 
 
 def of_commands(text: str) -> Iterator[Literal]:
-    """Return the passwords in command lines of `docker login`, `sshpass` and `mysql`, whatever they look like."""
-    for found in _COMMAND.finditer(text) if "-p" in text else ():
+    """Return the passwords in commands such as `docker login`, `sshpass` and `mysql`, whatever they look like."""
+    for found in _COMMAND.finditer(text) if "-p" in text or "-u" in text else ():
         if found.lastindex is not None and not is_placeholder(found[found.lastindex]):
             yield Literal(*found.span(found.lastindex), "is the password of a command")
 

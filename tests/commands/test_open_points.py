@@ -89,7 +89,7 @@ def test_values_that_a_file_leaves_open_are_reported_as_placeholders(
     ("value", "is_one"),
     [
         (placeholders.host(0), True),
-        (placeholders.link(3)["address"], True),
+        (placeholders.links(3)[0]["address"], True),
         ("2001:db8::7", True),
         ("192.168.1.11/24", False),
         ("spark-01.example.org", False),

@@ -83,6 +83,14 @@ def test_what_a_recipe_cannot_say_is_a_note_and_a_comment(kind: str) -> None:
     assert "team_key" not in found.text
 
 
+@pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
+def test_a_path_of_the_model_that_becomes_its_handle_is_noted(kind: str) -> None:
+    noted = [note for note in exported(kind, deployment("model_path: /weights")).notes if "model_path" in note]
+    assert len(noted) == 1
+    assert noted[0].startswith("not exported: model_path /weights: the launcher downloads ")
+    assert not [note for note in exported(kind, deployment()).notes if "model_path" in note]
+
+
 def test_an_address_of_one_host_is_noted() -> None:
     def noted(bind: str) -> list[str]:
         return [note for note in exported("sparkrun", deployment(f"bind: {bind}")).notes if "listens" in note]

@@ -48,3 +48,15 @@ def test_a_launch_that_runs_elsewhere_has_no_error_without_a_proof(name: str) ->
     ]
     assert bool(shares) == (name == ABOVE)
     assert not [each for each in found if each.code == "ENV101" and "did you mean" in (each.hint or "")]
+
+
+@pytest.mark.skipif(not FILES, reason="the recipes of other people are not here")
+@pytest.mark.parametrize("name", FILES)
+def test_each_difference_of_a_draft_has_its_reason(name: str) -> None:
+    notes = [
+        (note.line, note.what)
+        for _, entry in read_files((FILES[name],)).entries
+        for note in entry.notes
+        if "refused: the draft has" in note.why
+    ]
+    assert notes == []

@@ -25,7 +25,6 @@ deployments:
   # lost, line 1: --cpus 4: an inventory has no setting for this
   # corrected, line 2: HF_TOKEN: weights are staged before the start, so the server needs no token; secrets are files
   #   on the host
-  # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models
   coder:
     # the catalog has no recipe for this model: these settings come from the file and no source has tried them here
     recipe: base/single-spark
@@ -140,6 +139,18 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     assert text.count("# fill in the machine's name and address") == 2
     assert text.count("# fill in the interface, RDMA device and address of the link") == 3
     assert "hosts: [spark-01, spark-02, spark-03]" in text
+
+
+def test_links_have_the_names_that_the_variables_of_a_group_give() -> None:
+    pair = "-e NCCL_SOCKET_IFNAME=enp1s0f0np0,enP2p1s0f0np0 -e NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0"
+    line = "docker run --network host {} vllm/vllm-openai:v0.23.0 --model a/b --port 8000 -tp 2 --nnodes 2"
+    links = loaded(imported(line.format(pair)).text).hosts["spark-02"].fabric.links  # type: ignore[union-attr]
+    assert [(each.interface, each.hca) for each in links] == [
+        ("enp1s0f0np0", "rocep1s0f0"),
+        ("enP2p1s0f0np0", "roceP2p1s0f0"),
+    ]
+    text = imported(line.format("-e NCCL_SOCKET_IFNAME=^lo -e NCCL_IB_HCA=rocep1s0f0")).text
+    assert text.count("interface: placeholder") == text.count("hca: rocep1s0f0") == 2
 
 
 def test_stores_of_several_files_are_each_their_own() -> None:

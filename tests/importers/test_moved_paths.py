@@ -14,7 +14,7 @@ HUB = "/root/.cache/huggingface"
 def test_a_template_moves_with_the_model_store() -> None:
     found = imported(f"{STORE} --chat-template {HUB}/templates/a.jinja")
     assert found.entry.data["set"]["chat_template"] == "/models/templates/a.jinja"
-    assert found.whys("corrected")["--chat-template"] == "its path changes with the mount to /models"
+    assert "--chat-template" not in found.whys("corrected")
 
 
 def test_a_drafter_moves_with_the_model_store() -> None:

@@ -221,3 +221,68 @@ def test_a_word_behind_a_key_in_a_comment_is_not_a_secret(text: str, hidden: set
 def test_a_comment_with_a_key_leaves_the_draft_whole() -> None:
     text = f'# KEY: EAGLE is faster\ndocker run {SERVE} --hf-overrides \'{{"architectures": ["EAGLE"]}}\''
     assert imported(text).entry.data["set"]["hf_overrides"] == {"architectures": ("EAGLE",)}
+
+
+MIXED = "Zq81/secretPw9"
+AWS = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYZZZZZZKEY1"
+NGC = "Ab1" * 28
+BY_FORM = {
+    "a password with a slash in a URL": ("https://joe:{}@mirror.example/x", MIXED),
+    "a user and a password without a scheme": ("joe:{}@mirror.example", "Zq81secretpw9"),
+    "a key of AWS": ("{}", AWS),
+    "an older key of NGC": ("{}", NGC),
+    "an ID of AWS": ("{}", "ASIAIOSFODNN7EXAMPLQ"),
+    "basic authentication": ("Authorization: Basic {}", "YWRtaW46WnE4MXNl"),
+}
+"""Form → text and its secret. No name marks them."""
+PLACES = {
+    "a variable": "docker run -e THING='{}' " + SERVE,
+    "an option": "docker run " + SERVE + " --thing '{}'",
+    "a comment": "# {}\ndocker run " + SERVE + " # --thing {}",
+    "a command": "deploy '{}'\ndocker run " + SERVE,
+    "a header": "curl -H '{}' http://x\ndocker run " + SERVE,
+    "a label": "docker run --label 'a={}' " + SERVE,
+    "a script that cannot be read": "docker run -e THING='{} " + SERVE,
+}
+
+
+@pytest.mark.parametrize("form", BY_FORM)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_secret_is_known_by_its_form_under_any_name(form: str, place: str) -> None:
+    around, secret = BY_FORM[form]
+    text = PLACES[place].replace("{}", around.format(secret))
+    assert secret not in written(text)
+
+
+def written(text: str) -> str:
+    """Return all that an import of a text prints: draft and report, or the error with its line."""
+    try:
+        found = imported(text)
+    except Unreadable as error:
+        return str(error) + redaction.safe_line(text, error.line)
+    return found.text + found.report
+
+
+@pytest.mark.parametrize("option", ["-u ", "-u", "--user ", "--user=", "--proxy-user "])
+def test_the_password_of_basic_authentication_is_starred(option: str) -> None:
+    found = imported(
+        f"curl {option}admin:hunter http://x.example\ndeploy curl {option}admin:hunter x\ndocker run {SERVE}"
+    )
+    assert "hunter" not in found.text + found.report
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker run -e fp8_kv_calibration_tokens=512 -p 8000:8000 " + SERVE,
+        "jq '{{prompt_tokens: .usage.prompt_tokens}}' a.json\ndocker run -p 8000:8000 " + SERVE,
+        "docker pull docker://registry.example:5000/a@sha256:0123abcd\ndocker run -p 8000:8000 " + SERVE,
+        "pip install git+https://github.com/a/b@0123456789abcdef0123456789abcdef01234567\ndocker run -p 8000:8000 "
+        + SERVE,
+        "mail mailto:joe1234@mirror.example\nnpm install npm:vite777@4.1.0\ndocker run -p 8000:8000 " + SERVE,
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    found = imported(text)
+    assert "***" not in found.text + found.report
+    assert "secret" not in found.report

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkiac.foreign import Unreadable, shell
+from sparkiac.foreign import NothingToImport, Unreadable, recognised, shell
 from sparkiac.foreign.shell_words import script
 from tests.importers.texts import deployment, imported
 
@@ -236,11 +236,10 @@ def test_words_that_stand_for_a_variable_of_the_callers_are_reported() -> None:
 
 
 def test_functions_and_patterns_are_not_commands() -> None:
-    found = script("f() { a; }\ncase x in (b) c ;; d) g;; esac\nh")
+    found = script("f() { a; }\ncase $x in (b) c ;; d|e) g;; esac\nh")
     assert [command.words for command in found.commands] == [
         ("a",),
-        ("case", "x", "in"),
-        ("b",),
+        ("case", "$x", "in"),
         ("c",),
         ("g",),
         ("h",),
@@ -354,3 +353,89 @@ def test_a_text_without_a_server_is_refused() -> None:
 def _of_bash(text: str) -> list[str]:
     ran = subprocess.run(["bash", "-c", f"{BEFORE}printf '%s\\0' {text}"], capture_output=True, check=True)
     return ran.stdout.decode().split("\0")[:-1]
+
+
+RUN = "docker run --gpus all -p 8000:8000 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --max-model-len 4096"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"CID=$({RUN})\ndocker logs -f $CID",
+        f'CID="$({RUN})"',
+        f"timeout 100 {RUN}",
+        f"timeout -k 5 --signal=INT 100s {RUN}",
+        f"nice -n 10 sudo -u me {RUN}",
+        f'args=({RUN.removeprefix("docker ")})\ndocker "${{args[@]}}"',
+        f"DOCKER=docker\n$DOCKER {RUN.removeprefix('docker ')}",
+        f"SUDO='sudo docker'\n$SUDO {RUN.removeprefix('docker ')}",
+        f"${{DOCKER:-docker}} {RUN.removeprefix('docker ')}",
+        "docker compose run --rm -e A=1 -e B=2 -e C=3 --name x gpu vllm serve acme/tiny-7b --max-model-len 4096",
+    ],
+)
+def test_a_launch_is_a_launch_in_whatever_way_the_shell_comes_to_it(text: str) -> None:
+    entry = imported(f"#!/bin/sh\n{text}\n").entry
+    assert (entry.kind, entry.data["model"], entry.data["set"]["max_model_len"]) == ("deployment", "acme/tiny-7b", 4096)
+    assert recognised(f"#!/bin/sh\n{text}\n", "a.sh") == "shell"
+
+
+@pytest.mark.parametrize(("chosen", "length"), [("mtp", 1), ("dspark", 2), ("other", 2), ("none", 3)])
+@pytest.mark.parametrize("setting", ["SPEC={}", "SPEC=${{SPEC:-{}}}"])
+def test_of_a_case_the_branch_of_the_value_counts_that_the_file_sets(chosen: str, length: int, setting: str) -> None:
+    text = f"""{setting.format(chosen)}
+case "$SPEC" in
+  mtp) LENGTH=1 ;;
+  (dspark | oth*) LENGTH=2 ;;
+  *) LENGTH=3 ;;
+esac
+{RUN.replace("4096", "$LENGTH")}
+"""
+    found = imported(text)
+    assert found.entry.data["set"]["max_model_len"] == length
+    assert [what for what in found.whys("corrected") if "LENGTH" in what] == []
+
+
+def test_of_a_case_over_a_callers_value_the_last_branch_is_used_and_told() -> None:
+    found = imported(f"case $1 in a) N=1 ;; b) N=2 ;; esac\n{RUN.replace('4096', '$N')}")
+    assert found.entry.data["set"]["max_model_len"] == 2
+    assert "the last value is used" in found.whys("corrected")["N="]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sudo mkdir -p /etc/llama-server",
+        "pkill -f llama-server",
+        "curl -s http://x.example/llama-server",
+        "ls -lh build/bin/llama-server build/bin/llama-cli",
+        "watch -n 1 llama-server",
+        "client --> llama-server --> gpu",
+        "llama-server    qwen3-coder-next    up",
+        "command -v llama-server",
+        "llama-server",
+    ],
+)
+def test_a_word_that_ends_like_a_server_is_none(line: str) -> None:
+    with pytest.raises(NothingToImport):
+        imported(f"#!/bin/sh\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        (f"\nif true; then\n{RUN}\n", 2, "`if`"),
+        (f"for i in 1; do\n{RUN}\nfi\n", 3, "`fi`"),
+        (f"{RUN}\ncase $1 in\na) b ;;\n", 2, "`case`"),
+        (f"{RUN}\ndone\n", 2, "`done`"),
+    ],
+)
+def test_a_file_that_its_shell_refuses_is_said_to_be_broken(text: str, line: int, word: str) -> None:
+    with pytest.raises(Unreadable, match=f"{word}.*the shell refuses this file") as refused:
+        imported(text)
+    assert refused.value.line == line
+    assert subprocess.run(["bash", "-n"], input=text.encode(), capture_output=True, check=False).returncode != 0
+
+
+def test_options_behind_a_comment_are_named() -> None:
+    found = imported(f"{RUN} # --kv-cache-dtype fp8")
+    assert found.whys("unused") == {"# --kv-cache-dtype fp8": "a comment: the shell does not read the options in it"}

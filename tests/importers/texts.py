@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import foreign, source
+from sparkiac.commands.import_ import compared
 from sparkiac.foreign import assemble, redaction
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report
@@ -43,7 +44,8 @@ class Imported(NamedTuple):
 def imported(text: str, form: str = "shell", *, name: str = "file") -> Imported:
     """Take a text through everything that the command does with one file, but `check`."""
     launches = [(name, launch) for launch in foreign.importer(form).read(text, name=name)]
-    entries = assemble.entries(launches, redaction.secret_values(text))
+    hidden = redaction.secret_values(text)
+    entries = compared(assemble.entries(launches, hidden), hidden)
     draft = assemble.inventory(entries, "lab", HOSTS)
     report = imports.text(entries, (), Report(), colour=False)
     return Imported(draft, tuple(entry for _, entry in entries), report)

@@ -122,6 +122,7 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("/app/llama-server",),
     start=start,
+    loopback=True,
     python=False,
     processes=False,
     local=True,

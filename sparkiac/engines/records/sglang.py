@@ -168,6 +168,7 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("python3", "-m", "sglang.launch_server"),
     start=start,
+    loopback=True,
     groups=GROUPS,
     released=True,
     context="context_length",

@@ -50,6 +50,7 @@ ENGINE: Final = Engine(
     defaults=DEFAULTS,
     words=("trtllm-serve",),
     start=start,
+    loopback=True,
     released=True,
     parallel={
         **dict.fromkeys(("tp_size", "tensor_parallel_size"), "tensor_parallel"),
