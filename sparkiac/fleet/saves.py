@@ -82,6 +82,6 @@ def _answering(
     arguments = (json.dumps([each._asdict() for each in every]) for every in records)
     sent, there = programs.bundled("sent.saved", _FILES, verb, *arguments), endpoint(host)
     words = ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
-    with RunningProgram(there.target, words, program=sent.text, port=there.port) as program:
-        with program.started(more) as output:
-            yield output
+    program = RunningProgram(there.target, words, program=sent.text, port=there.port)
+    with program, program.started(more) as output:
+        yield output
