@@ -75,7 +75,7 @@ _COMPARED: Final = frozenset(
 
 def is_compared(config: Mapping[str, object]) -> bool:
     """Return whether the family of a config.json was compared with a real server on a GPU."""
-    return _text(config).get("model_type", config.get("model_type")) in _COMPARED
+    return str(_text(config).get("model_type", config.get("model_type"))) in _COMPARED
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:
@@ -85,7 +85,7 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
     the unsupported family.
     """
     family = _text(config).get("model_type", config.get("model_type"))
-    if family not in _FAMILIES:
+    if str(family) not in _FAMILIES:
         return Unknown((f"the layers of model type {family}",))
     text = _reader(_text(config), str(family).removesuffix("_text"))
     kinds = _kinds(text)
