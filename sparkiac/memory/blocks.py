@@ -19,8 +19,6 @@ from sparkiac.memory.values import Unknown, ceil_div, unknown_of
 _TOKENS_BY_REQUEST: Final = (0, 20, 1)
 _KEEPS_ONE_BLOCK: Final = (0, 29)
 _RETAINS_FOR_DRAFTS: Final = (0, 28)
-_REMEMBERED: Final = 1 << 10
-"""Caches that are kept: a fleet repeats its servers."""
 
 
 class CacheGroup(NamedTuple):
@@ -97,7 +95,7 @@ class Cache(NamedTuple):
         return (requests * self.request_blocks + spare) * self.block_bytes
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=1 << 10)  # a fleet repeats its servers
 def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | None = None) -> Cache | Unknown:
     """Return the KV cache of a vLLM server on each rank.
 

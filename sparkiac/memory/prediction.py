@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import fit, layers, options, recorded, shape
@@ -128,8 +130,14 @@ def shape_of(checkpoint: Checkpoint) -> Shape | Unknown:
     """Return the shape of a network, from its config.json if known, else from the catalog's architecture."""
     locked, known = checkpoint.locked, checkpoint.architecture
     if config := (locked and locked.config) or checkpoint.config:
-        return shape.read(config)
+        return _read(json.dumps(config, sort_keys=True))
     return Unknown(("config.json",)) if known is None else layers.shape_of(known)
+
+
+@lru_cache(maxsize=1 << 8)
+def _read(config: str) -> Shape | Unknown:
+    """Return the shape that a config.json describes; a fleet repeats its models."""
+    return shape.read(json.loads(config))
 
 
 def _speculation(setup: Setup) -> Speculation | Unknown | None:

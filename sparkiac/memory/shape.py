@@ -6,17 +6,13 @@ not listed is unknown: it can have other caches, and would be counted as plain a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final
 
 from sparkiac.memory import sparse
 from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Vision, Width
 from sparkiac.memory.values import ConfigReader, Unknown
 
-_REMEMBERED: Final = 1 << 8
-"""Networks that are kept: a fleet repeats its models."""
 _WORDS: Final = {
     "full_attention": "full",
     "attention": "full",
@@ -79,7 +75,7 @@ _COMPARED: Final = frozenset(
 
 def is_compared(config: Mapping[str, object]) -> bool:
     """Return whether the family of a config.json was compared with a real server on a GPU."""
-    return _text(config).get("model_type", config.get("model_type")) in _COMPARED
+    return str(_text(config).get("model_type", config.get("model_type"))) in _COMPARED
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:
@@ -88,14 +84,8 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
     A nested text model is read under the names that multimodal configurations use. Unknown lists the missing facts, or
     the unsupported family.
     """
-    return _read(json.dumps(config, sort_keys=True))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _read(written: str) -> Shape | Unknown:
-    config: dict[str, object] = json.loads(written)
     family = _text(config).get("model_type", config.get("model_type"))
-    if family not in _FAMILIES:
+    if str(family) not in _FAMILIES:
         return Unknown((f"the layers of model type {family}",))
     text = _reader(_text(config), str(family).removesuffix("_text"))
     kinds = _kinds(text)

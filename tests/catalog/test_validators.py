@@ -188,3 +188,25 @@ def test_the_page_has_the_table_of_refusals(refusals: ModuleType) -> None:
     page = refusals.PAGE.read_text("utf-8")
     assert refusals.written(page, refusals.known()) == page
     assert "| 0.33.0 | " in page
+
+
+def test_random_draws_differ_only_by_the_platform_of_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = program(monkeypatch, "draws")
+    page = draws.PAGE.read_text("utf-8")
+    assert draws.table(draws.known()) in page
+    assert [line for line in draws.known() if f" {draws.OPEN}=" in line] == []
+    assert {line.split()[0] for line in draws.known()} >= {"0.23.0", "0.32.0", "0.33.0"}
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "reason"),
+    [
+        ("", "ImportError: Arctic Inference is required for suffix decoding", "suffix"),
+        ("VAL002 dual-batch overlap needs all2all_backend", "", "dbo"),
+        ("", "ValueError: dual-batch overlap needs all2all_backend", "?"),
+    ],
+)
+def test_a_difference_has_a_reason_by_who_refuses(
+    monkeypatch: pytest.MonkeyPatch, found: str, said: str, reason: str
+) -> None:
+    assert program(monkeypatch, "draws").why(found, said) == reason

@@ -191,6 +191,8 @@ def test_attention_of_a_kind_that_vllm_has_not_is_not_guessed() -> None:
 
 def test_a_configuration_without_a_family_is_not_understood() -> None:
     assert shape.read({}) == Unknown(("the layers of model type None",))
+    assert shape.read({"model_type": {"a": []}}) == Unknown(("the layers of model type {'a': []}",))
+    assert not shape.is_compared({"model_type": []})
 
 
 def test_every_fact_that_is_missing_is_named_once() -> None:
