@@ -8,11 +8,12 @@ import pytest
 
 from sparkiac.commands import import_
 from sparkiac.fleet import machine, query
+from sparkiac.host.sent import safetensors
 from sparkiac.model import answers
 from sparkiac.source import gate, text
 from sparkiac.upstream import capture, files, git, playbook, programs, streaming, transport
 from sparkiac.upstream.hub import client as hub
-from sparkiac.upstream.hub import model, safetensors
+from sparkiac.upstream.hub import model
 from sparkiac.upstream.registry import artifacts, authorization, credentials, images
 from sparkiac.upstream.registry import client as registry
 from tests.conftest import ROOT

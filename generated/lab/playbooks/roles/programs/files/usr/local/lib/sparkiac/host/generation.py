@@ -194,6 +194,8 @@ class GenerationPlan(NamedTuple):
     units: tuple[GenerationUnit, ...]
     """Units in start order."""
     sysctls: tuple[Sysctl, ...]
+    packages: Mapping[str, str]
+    """Pinned package → its version."""
     group: ChangeGroup | None
     """Hosts that change together with this one; None if it changes alone."""
     nft_optional: bool

@@ -34,7 +34,7 @@ from .store import (
 RESERVE_BYTES = 10 << 30
 PEER_WAITS_S = (1,)
 ASK_FOR_TOKEN = (401, 403)
-LOCK_AGAIN = "pin the new content with `sparkiac lock INVENTORY --hosts --upgrade MODEL`"
+LOCK_AGAIN = "pin the new content with `sparkiac lock INVENTORY --own-models --upgrade MODEL`"
 
 
 class Peer(NamedTuple):
