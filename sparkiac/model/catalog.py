@@ -8,7 +8,6 @@ from sparkiac.model.base import (
     Code,
     EntryName,
     Gib,
-    InterfaceAddress,
     InterfaceName,
     KernelParameter,
     Model,
@@ -175,25 +174,19 @@ class Requirements(Model):
     """systemd."""
 
 
-class Twin(Model):
-    """The second PCIe device of a port: each port of a DGX Spark has two, with one interface each."""
+class PortHalf(Model):
+    """One of the two PCIe devices of a port."""
 
     interface: InterfaceName
-    """Network interface of the second PCIe device, such as enP2p1s0f1np1."""
+    """Network interface of the PCIe device, such as enP2p1s0f1np1."""
     hca: Word
-    """RDMA device of the second PCIe device, such as roceP2p1s0f1."""
-    address: InterfaceAddress | None = None
-    """Address with prefix length, in another network than the first PCIe device; RDMA needs none."""
+    """RDMA device of the PCIe device, such as roceP2p1s0f1."""
 
 
-class RdmaPort(Model):
-    """A port for direct links that is two PCIe devices."""
+class RdmaPort(PortHalf):
+    """A port for direct links that is two PCIe devices: the first one."""
 
-    interface: InterfaceName
-    """Network interface of the first PCIe device, such as enp1s0f1np1."""
-    hca: Word
-    """RDMA device of the first PCIe device, such as rocep1s0f1."""
-    twin: Twin
+    twin: PortHalf
     """The second PCIe device."""
 
 
@@ -225,11 +218,11 @@ class Platform(Model):
     sources: tuple[ShortText, ...] = ()
     """Sources of these values."""
 
-    def twin(self, interface: str) -> Twin | None:
+    def twin(self, interface: str) -> PortHalf | None:
         """Return the other PCIe device of the port of an interface, if its port has two."""
         for port in self.rdma_ports:
             if interface == port.interface:
                 return port.twin
             if interface == port.twin.interface:
-                return Twin(interface=port.interface, hca=port.hca)
+                return port
         return None

@@ -32,7 +32,7 @@ from sparkiac.model.base import (
     Word,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import Platform, Twin
+from sparkiac.model.catalog import Platform, PortHalf
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.references import HUB
@@ -47,6 +47,13 @@ class HostMemory(Model):
     """MemTotal of this host, in GiB, as measured: hosts of one kind differ, such as 119 and 121."""
     reserve_gib: Gib | None = None
     """GiB that stay free for the system and the page cache; default a tenth of the memory."""
+
+
+class Twin(PortHalf):
+    """The second PCIe device of a port: each port of a DGX Spark has two, with one interface each."""
+
+    address: InterfaceAddress | None = None
+    """Address with prefix length, in another network than the first PCIe device; RDMA needs none."""
 
 
 class FabricLink(Model):

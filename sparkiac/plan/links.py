@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any, Final
 
 from sparkiac.host.preflight.expectations import FabricLookup, GroupPorts, RdmaLink
-from sparkiac.model.catalog import Twin
-from sparkiac.model.inventory import FabricLink
+from sparkiac.model.inventory import FabricLink, Twin
 from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.container import GroupLink
 from sparkiac.plan.topology import address_towards

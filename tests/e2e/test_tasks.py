@@ -1,6 +1,6 @@
 """The pages of tasks that need hosts, as an owner follows them one after the other, from the first model to the last.
 
-What their other tests compare is not compared here: the model server, images and weights are stand-ins.
+What needs hosts must print what its page shows; tests/docs/test_tasks.py compares the rest, with sizes of the catalog.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.conftest import ROOT
-from tests.docs.blocks import blocks, edited, steps
+from tests.docs.blocks import blocks, edited, shows, steps
 from tests.e2e import test_tutorial
-from tests.e2e.test_tutorial import placed, ran, write
+from tests.e2e.test_tutorial import PLACES, placed, ran, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,13 +50,22 @@ def follow(newcomer: Newcomer, page: Path) -> None:
             write(newcomer, INVENTORY, edited(inventory, placed(block.text)))
             continue
         for step in steps(block):
-            ran(newcomer, placed(step.command), step=page.stem)
+            done = ran(newcomer, placed(step.command), step=page.stem)
+            assert block.mark is None or shows(step.printed, printed(done.output)), done.output
+
+
+def printed(output: str) -> str:
+    """Return an output with the addresses of the pages."""
+    for page, here in PLACES.items():
+        output = output.replace(here, page)
+    return output
 
 
 def test_a_first_model(newcomer: Newcomer, differences: str) -> None:
     for block in typed(ROOT / "docs/tasks/first-model.md"):
         for step in steps(block):
-            ran(newcomer, placed(step.command), step="first-model")
+            done = ran(newcomer, placed(step.command), step="first-model")
+            assert block.mark is None or shows(step.printed, printed(done.output)), done.output
             if step.command.startswith("cd home"):
                 write(newcomer, INVENTORY, differences, mode=">>")
 

@@ -7,8 +7,7 @@ from ipaddress import IPv6Address, ip_interface
 from typing import Final, NamedTuple
 
 from sparkiac.fleet.machine import HostPorts, RdmaInterface
-from sparkiac.model.catalog import Twin
-from sparkiac.model.inventory import FabricLink
+from sparkiac.model.inventory import FabricLink, Twin
 from sparkiac.plan import HostPlan, Plan
 
 _GIB: Final = 1 << 30
