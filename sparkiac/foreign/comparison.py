@@ -24,8 +24,8 @@ from sparkiac.resolve.leaves import Leaves
 from sparkiac.source.wording import dotted
 
 _LOCAL: Final = frozenset({LOOPBACK, "localhost", "::1", "[::1]"})
-_ELSEWHERE: Final = frozenset({"host", "port", "served_model_name", "alias", "revision", "tokenizer_revision"})
-"""Options that are compared in another form, or that the lock sets."""
+_ELSEWHERE: Final = frozenset({"served_model_name", "alias", "revision", "tokenizer_revision"})
+"""Options that are compared in another form, or that the lock sets; address and port are, too."""
 _SPECULATIVE: Final = "speculative_config"
 _LAYERS: Final = {
     "engine ": "added, as for all servers of this engine",
@@ -74,6 +74,8 @@ class _ServerSide(NamedTuple):
     """Path in the container → path on the host."""
     weights: str = ""
     """Directory of the model in the model store."""
+    listens: frozenset[str] = frozenset()
+    """Options for address and port."""
 
     def located(self, value: Any) -> Any:  # noqa: ANN401  any option's value
         """Return a value as text, with the host's paths for those in the container."""
@@ -131,13 +133,13 @@ def _read(found: ServerLaunch, leader: Container) -> _ServerSide:
 
 
 def _drafted(container: Container) -> _ServerSide:
-    own, words, env = engines.named(str(container.server.engine)).words, container.command.words, container.command.env
-    words = words[len(own) :] if words[: len(own)] == own else words
+    engine, words, env = engines.named(str(container.server.engine)), container.command.words, container.command.env
+    words = words[len(engine.words) :] if words[: len(engine.words)] == engine.words else words
     variables = tuple(EnvVariable(name, value, 1) for name, value in env.items())
     launch = Launch(None, 1, container.image.reference, None, words, env=variables)
     line = server.command_line(launch, serving.ServerStart(str(container.server.engine), words, (1,) * len(words)))
     weights = f"{container.weights.store}/{container.server.model}"
-    return _ServerSide(_options(line), env, _mounts(container), weights)
+    return _ServerSide(_options(line), env, _mounts(container), weights, frozenset({engine.host, engine.port}))
 
 
 def _mounts(container: Container) -> dict[str, str]:
@@ -157,7 +159,7 @@ def _options(line: CommandLine) -> dict[str, Any]:
 
 def _added(line: int, read: _ServerSide, drafted: _ServerSide, own: Leaves) -> Iterator[Difference]:
     """Compare what the draft has beside the file; where a value is computed from the hosts, no layer sets it."""
-    for name in sorted(drafted.options.keys() - read.options.keys() - _ELSEWHERE):
+    for name in sorted(drafted.options.keys() - read.options.keys() - _ELSEWHERE - drafted.listens):
         option, _, key = name.partition(".")
         path = ("speculative",) if key else ("set", option)
         if path in own:
@@ -190,7 +192,7 @@ def _of_port(read: ServerLaunch, address: str, port: int) -> Iterator[Difference
     launch, closed = read.launch, _closed(read)
     own = launch.host_network or launch.image is None
     ports = {each.host for each in launch.ports} or {
-        each.value for each in read.given.options if own and each.name == "port"
+        each.value for each in read.given.options if own and each.name == engines.named(read.engine).port
     }
     if ports and port not in ports:
         yield Difference(launch.line, f"port {ports.pop()}", port, ("port", "-p"))
@@ -224,7 +226,7 @@ def _of_options(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) ->
     given = {each.name: each for each in found.given.options}
     for name, value in read.options.items():
         there, (option, _, key) = drafted.options.get(name), name.partition(".")
-        if name in _ELSEWHERE or _is_same(name, read.located(value), drafted.located(there)):
+        if name in {*_ELSEWHERE, *drafted.listens} or _is_same(name, read.located(value), drafted.located(there)):
             continue
         line, what = (given[option].line, given[option].what) if option in given else (found.launch.line, option)
         text = f"{what} {key} {value}" if key else f"{what} {value}"

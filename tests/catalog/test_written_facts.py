@@ -102,4 +102,4 @@ def test_the_names_and_operators_are_those_of_the_evaluator() -> None:
 
 def test_the_facts_of_the_catalog_have_values_that_a_written_fact_can_have() -> None:
     names = {name.partition(".")[0] for sheet in evidence.sheets() for fact in sheet.facts for name in fact.when}
-    assert names - {"any", "none"} <= {*written.SPACES, *(each.partition(".")[0] for each in written.PLAIN)}
+    assert names - {"any", "none", "host"} <= {*written.SPACES, *(each.partition(".")[0] for each in written.PLAIN)}

@@ -207,7 +207,7 @@ class ApplySession:
     def _confirm(self, question: str) -> None:
         if not click.confirm(question, err=True):
             self._echo(_UNCHANGED)
-            raise click.Abort
+            raise click.exceptions.Exit(Exit.INTERRUPTED)
 
     def _prevented(self, look: FleetLook) -> Exit | None:
         """Return the exit code if a host cannot take part, and say what to do."""
