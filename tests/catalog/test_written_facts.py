@@ -9,8 +9,9 @@ import pytest
 from sparkiac import pipeline
 from sparkiac.catalog import evidence, written
 from sparkiac.catalog.library import RecipeText
+from sparkiac.host import conditions
 from sparkiac.report import Severity
-from sparkiac.rules import evaluator, subject
+from sparkiac.rules import subject
 from tests.plan.fleets import LOCK, deployment
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_the_names_and_operators_are_those_of_the_evaluator() -> None:
     plain = {each for each in written.PLAIN if not each.startswith("network.")}
     assert plain == subject.NAMES - {"text"}
     assert {each.removeprefix("network.") for each in written.PLAIN} - plain == {*subject.NETWORK}
-    assert evaluator._OPERATORS.keys() - {"search"} == written.OPERATORS  # noqa: SLF001
+    assert conditions.OPERATORS.keys() - {"search"} == written.OPERATORS
 
 
 def test_the_facts_of_the_catalog_have_values_that_a_written_fact_can_have() -> None:

@@ -34,12 +34,12 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = query.SCRIPT.replace("/usr/local/lib/sparkiac", f"{tmp_path}/sparkiac")
     monkeypatch.setattr(query, "SCRIPT", script)
 
-    def run(
-        target: str, words: Sequence[str], *, program: str, timeout_s: float, port: int | None
+    def run(  # noqa: PLR0913
+        target: str, words: Sequence[str], *, program: str, timeout_s: float, port: int | None, most_bytes: int
     ) -> programs.Completed:
         assert (target, program, port) == ("ada@10.0.0.1", "", None)
         environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
-        return programs.execute(words, program.encode(), timeout_s=timeout_s, env=environment)
+        return programs.execute(words, program.encode(), timeout_s=timeout_s, most_bytes=most_bytes, env=environment)
 
     monkeypatch.setattr(query.programs, "run", run)
     return tmp_path

@@ -17,7 +17,7 @@ LINKED = {"a": ["a"], "b": ["b", "c"], "c": ["b", "c"]}
 
 def played(folder: Path, plays: list[dict[str, Any]], *words: str) -> Played:
     """Run plays on hosts that say who changes together with them."""
-    own = {"host": "{{ inventory_hostname }}", "together": "{{ linked[inventory_hostname] }}"}
+    own = {"host": "{{ inventory_hostname }}", "together": "{{ linked[inventory_hostname] }}", "fetch": {"owners": []}}
     facts = {"name": "Set", "ansible.builtin.set_fact": {"sparkiac": own, "look_done": "{{ looked | default({}) }}"}}
     written = [{**each, "gather_facts": False, "tasks": [facts, *each["tasks"]]} for each in plays]
     for each in written:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac import __version__
 from sparkiac.upstream import parallel
 from sparkiac.upstream.errors import UpstreamError, caught
 from sparkiac.upstream.registry.client import RegistryClient
@@ -364,7 +365,7 @@ def test_a_compressed_answer_is_hashed_as_it_came(server: Server, shelf: Shelf, 
 
 def test_the_client_says_who_it_is(server: Server, client: RegistryClient) -> None:
     resolve(f"{server.host}/acme/vllm:1", client=client)
-    assert {each.headers["User-Agent"] for each in server.requests} == {"sparkiac/0.1.0"}
+    assert {each.headers["User-Agent"] for each in server.requests} == {f"sparkiac/{__version__}"}
 
 
 def test_cookies_go_nowhere(server: Server, shelf: Shelf, client: RegistryClient) -> None:
