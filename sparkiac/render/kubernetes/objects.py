@@ -1,4 +1,4 @@
-"""The common parts of all objects, their Service, and their NetworkPolicy: `bind` of the inventory decides who connects."""
+"""The common parts of all objects, and their Service and NetworkPolicy: `bind` decides who reaches a port."""
 
 from __future__ import annotations
 
