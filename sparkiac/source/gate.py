@@ -16,8 +16,17 @@ from sparkiac.report.characters import escaped, escaped_line
 from sparkiac.source import literals, secrets
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
-from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, TextFault, characters, decode, refusal, syntax_fault
+from sparkiac.source.text import (
+    FORBIDDEN,
+    START,
+    Ambiguous,
+    TextFault,
+    characters,
+    decode,
+    refusal,
+    resolve,
+    syntax_fault,
+)
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000

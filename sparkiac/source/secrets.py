@@ -15,7 +15,7 @@ from sparkiac.model.base import SECRET_KEYS
 from sparkiac.model.forms import SECRET
 from sparkiac.report import Mark, Path
 from sparkiac.source.literals import can_be_real, is_named, is_option, literals
-from sparkiac.source.scalars import FALSE, NULL, TRUE
+from sparkiac.source.text import FALSE, NULL, TRUE
 
 USE_REFERENCE: Final = (
     "write {secret: NAME}; `sparkiac secrets new INVENTORY` generates a value and stores it elsewhere; if this was a "
