@@ -23,7 +23,7 @@ from sparkiac.foreign.collector import Collector, ImportedValue
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
 from sparkiac.model import forms, references
 from sparkiac.report import Path
-from sparkiac.source import literals
+from sparkiac.source import secrets
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
 _STAGED: Final = "weights are staged before the start, so the server needs no token; secrets are files on the host"
@@ -176,7 +176,7 @@ class _ServerConverter(Collector):
     def _option(self, option: OptionValue) -> None:
         name, value = option.name, option.value
         if name in {"api_key", "hf_token"} or redaction.is_secret_name(name):
-            self._secret(name, option.line, literal=not literals.is_placeholder(str(value)))
+            self._secret(name, option.line, literal=not secrets.is_placeholder(str(value)))
         elif self.engine.elsewhere.get(name) == "served_names":
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -243,7 +243,7 @@ class _ServerConverter(Collector):
 
     def secret(self, variable: EnvVariable) -> None:
         """Import the API key, and note all other secrets."""
-        self._secret(variable.name, variable.line, literal=not literals.is_placeholder(variable.value or ""))
+        self._secret(variable.name, variable.line, literal=not secrets.is_placeholder(variable.value or ""))
 
     def _secret(self, name: str, line: int, *, literal: bool) -> None:
         """Replace the API key by a reference to a secret; other secrets are not imported."""
