@@ -12,7 +12,7 @@ import pytest
 
 from sparkiac import catalog
 from sparkiac.model.settings import ContainerSettings
-from sparkiac.plan import confinement
+from sparkiac.plan import unwritten
 from sparkiac.plan.confinement import KEYED, SETTINGS
 from tests import with_new_keys, writers
 
@@ -28,9 +28,9 @@ IN_NOTES_OF_PODS: Final = {"cgroup_parent", "oom_score_adj", "pids_limit"}
 def test_each_target_writes_a_key_or_refuses_it_by_name(key: str) -> None:
     states = writers.states(FIELDS[key])
     for target, state in states.items():
-        refused = confinement.refuses(target, key)
-        assert refused or state != writers.SILENT, f"{target} does not write {key}: catalog/confinement.yaml says why"
-        assert not refused or state != writers.WRITTEN, f"{target} writes {key}, which catalog/confinement.yaml denies"
+        refused = unwritten.refuses(target, key)
+        assert refused or state != writers.SILENT, f"{target} does not write {key}: catalog/unwritten.yaml says why"
+        assert not refused or state != writers.WRITTEN, f"{target} writes {key}, which catalog/unwritten.yaml denies"
 
 
 def test_a_key_that_nothing_reads_is_found_for_each_target() -> None:
@@ -48,7 +48,7 @@ def test_every_key_of_a_container_has_its_record() -> None:
 def test_every_setting_of_a_container_has_its_form_in_a_pod_or_is_refused_by_name() -> None:
     lacking = [each for each in SETTINGS if each.pod is None]
     assert [
-        each.key for each in lacking if each.key and not confinement.refuses("kubernetes", f"container.{each.key}")
+        each.key for each in lacking if each.key and not unwritten.refuses("kubernetes", f"container.{each.key}")
     ] == []
     assert {each.compose for each in lacking if not each.key} == IN_NOTES_OF_PODS
 

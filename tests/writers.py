@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import foreign, pipeline, source
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
-from sparkiac.plan import build, confinement
+from sparkiac.plan import build, unwritten
 from sparkiac.render.kubernetes import KubernetesError
 from sparkiac.resolve import resolve
 from tests.everyfield import places
@@ -33,7 +33,7 @@ _COMMENT: Final = re.compile(r"^#.*\n", re.MULTILINE)
 
 
 def fields() -> Iterator[tuple[str, Place]]:
-    """Return the keys of a deployment and of a host, as `plan/confinement.py` names them."""
+    """Return the keys of a deployment and of a host, as `plan/unwritten.py` names them."""
     for place in places(Inventory):
         section, _, key = re.sub(r"<\w+>", "", str(place)).partition(".*.")
         if section in {"deployments", "hosts"} and not key.startswith("per_host") and told(place):
@@ -103,6 +103,4 @@ def _exported(plan: Plan, target: str) -> tuple[str, str]:
 
 def unanswered(key: str, place: Place) -> list[str]:
     """Return the targets that neither write a field nor refuse it by name."""
-    return [
-        target for target, state in states(place).items() if state == SILENT and not confinement.refuses(target, key)
-    ]
+    return [target for target, state in states(place).items() if state == SILENT and not unwritten.refuses(target, key)]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE
 from sparkiac.model import references
-from sparkiac.plan import BindMount, Container, HostPlan, Plan, confinement
+from sparkiac.plan import BindMount, Container, HostPlan, Plan, unwritten
 from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.render import escape
 
@@ -130,7 +130,7 @@ def health_command(container: Container) -> tuple[str, ...] | None:
 def notes(nodes: Sequence[HostContainer], kind: str) -> tuple[str, ...]:
     """Return the notes that apply to every format, and those on what the format `kind` leaves out."""
     first = nodes[0].container
-    found = [f"not exported: {key}: {why}" for key, why in confinement.notes(first, kind)]
+    found = [f"not exported: {key}: {why}" for key, why in unwritten.notes(first, kind)]
     if first.image.digest is None:
         found.append("the image is not pinned: `sparkiac lock` resolves its digest")
     elif first.image.build is not None:

@@ -13,7 +13,7 @@ from sparkiac.foreign import mounts, redaction, serving, values
 from sparkiac.foreign.collector import Collector, named, nested
 from sparkiac.foreign.launch import EnvVariable, Launch, Volume
 from sparkiac.model import forms
-from sparkiac.plan import confinement
+from sparkiac.plan import unwritten
 
 _BASE_URLS: Final = frozenset({"OPENAI_API_BASE_URL", "OPENAI_API_BASE_URLS"})
 _UNSTAGED: Final = "sparkiac has no engine for this server: it downloads its weights itself, neither pinned nor staged"
@@ -161,7 +161,7 @@ class _ServiceConverter(Collector):
             self.lost(launch.line, "--network host", "a service publishes one port: set `port`")
         for device in launch.devices:
             self.lost(launch.line, f"--device {device}", "services get no devices")
-        refused = confinement.reasons("service")
+        refused = unwritten.reasons("service")
         for path, value in launch.settings.items():
             if (why := refused.get(f"{path[0]}.{path[1]}")) is not None:
                 if value != "private":

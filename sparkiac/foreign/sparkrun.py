@@ -30,7 +30,7 @@ from sparkiac.foreign.recipe_reader import BACKEND, RecipeCommand
 from sparkiac.foreign.shell_words import split
 from sparkiac.foreign.sparkrun_runtimes import generate
 from sparkiac.model.tables import SparkrunRuntime
-from sparkiac.plan import confinement
+from sparkiac.plan import unwritten
 from sparkiac.plan.confinement import KEYED, Confinement, Tree
 
 _SPARKRUN_KEYS: Final = frozenset(
@@ -230,7 +230,7 @@ def _executor_config(found: Confinement) -> dict[str, Tree]:
     wanted = {
         each.docker.replace("-", "_"): each.value(found)
         for each in KEYED
-        if not confinement.refuses("sparkrun", ".".join(each.path))
+        if not unwritten.refuses("sparkrun", ".".join(each.path))
     }
     wanted["ipc"] = None if found.ipc == "host" else found.ipc
     lists = {

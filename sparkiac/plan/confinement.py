@@ -6,13 +6,11 @@ Compose files, `docker run`, recipes of other tools, importers and the diff loop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from sparkiac import catalog, engines
 from sparkiac.memory.values import GIB
 from sparkiac.model.resolved import ResolvedContainerSettings
-from sparkiac.plan.container import Container
 from sparkiac.plan.parts import stated_bytes
 
 Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
@@ -215,32 +213,3 @@ def pod(found: Confinement) -> dict[str, Any]:
                 place = place.setdefault(name, {})
             place[key] = value
     return tree
-
-
-def reasons(target: str) -> dict[str, str]:
-    """Return key → why a target does not get it."""
-    return {key: each.why for each in catalog.unwritten() if target in each.targets for key in each.keys}
-
-
-def refuses(target: str, key: str) -> bool:
-    """Return whether a target does not get a key, or the section that it is in."""
-    return any(f"{key}.".startswith(f"{each}.") for each in reasons(target))
-
-
-def notes(container: Container, target: str) -> Iterator[tuple[str, str]]:
-    """Yield key and reason for each setting other than the engine's default that a target does not get."""
-    own, server = container.confinement, container.server
-    defaults = engines.named(server.engine).defaults
-    changed = {"ipc": "host"} if target == "eugr" else {}  # what its containers have anyway
-    stated = ResolvedContainerSettings.model_validate(defaults["container"] | changed)
-    usual = confinement(stated, gpu=own.gpu, devices=own.devices)
-    timeouts = container.timeouts.model_dump().items()
-    load_memory = container.load_memory.model_dump(exclude_none=True) if container.load_memory else {}
-    differs = {
-        **{".".join(each.path): each.value(own) != each.value(usual) for each in KEYED},
-        **{f"timeouts.{key}": value != defaults["timeouts"].get(key) for key, value in timeouts},
-        **{f"load_memory.{key}": True for key in load_memory},
-        "description": container.description != server.model,
-        "clients": bool(server.clients),
-    }
-    return ((key, why) for key, why in reasons(target).items() if differs.get(key))

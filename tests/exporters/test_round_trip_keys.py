@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sparkiac import foreign
-from sparkiac.plan import confinement
+from sparkiac.plan import unwritten
 from tests import writers
 from tests.everyfield import choices, put
 from tests.exporters.roundtrip import NAME, containers, imported, plain, planned
@@ -27,7 +27,7 @@ NAMES: Final = frozenset({"recipe", "variant", "fragments", "engine", "executor"
 BESIDE: Final[dict[str, dict[str, Any]]] = {"container.shm_size_gib": {"container": {"ipc": "private"}}}
 """Key → further values without which it has no effect."""
 FIELDS: Final = {key: place for key, place in writers.fields() if not key.startswith("hosts.") and key not in NAMES}
-CASES: Final = [(key, kind) for key in FIELDS for kind in KINDS if not confinement.refuses(kind, key)]
+CASES: Final = [(key, kind) for key in FIELDS for kind in KINDS if not unwritten.refuses(kind, key)]
 
 
 def fleets(key: str, place: Place) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan, Plan, confinement
+from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.render.kubernetes import objects, pods
@@ -85,7 +85,7 @@ def _of_pods(nodes: Sequence[Node], namespace: str) -> Iterator[str]:
     if limits:
         yield f"{name}: a pod cannot set {', '.join(limits)}; the container runtime of the node decides"
     if container.kind == "deployment":
-        yield from (f"{name}: {key} is not rendered; {why}" for key, why in confinement.notes(container, "kubernetes"))
+        yield from (f"{name}: {key} is not rendered; {why}" for key, why in unwritten.notes(container, "kubernetes"))
     if GATEWAY_ENTRY in container.network.extra_hosts and not is_address(host.address):
         yield f"{name}: {host.address} is a name, so host.docker.internal is unknown in the pod"
     for model in container.server.pulls:
