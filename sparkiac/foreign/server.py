@@ -9,16 +9,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import releases
 from sparkiac.engines import Engine
-from sparkiac.foreign import (
-    machines,
-    mounts,
-    redaction,
-    serving,
-    speculation,
-    table_options,
-    values,
-    vllm_options,
-)
+from sparkiac.foreign import machines, mounts, redaction, serving, table_options, values, vllm_options
 from sparkiac.foreign.collector import Collector, ImportedValue
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
 from sparkiac.model import forms, references
@@ -98,7 +89,7 @@ class _ServerConverter(Collector):
         target = self._target(line, options)
         self.nodes = max(self.nodes, machines.from_options({name: each.value for name, each in options.items()}))
         self._options(options)
-        self.notes += speculation.unknown_algorithm(self.leaves, self.engine, self.launch.line)
+        self.notes += table_options.unknown_algorithm(self.leaves, self.engine, self.launch.line)
         variables = (*self.launch.env, *self._exported())
         self.environment(variables)
         path = target if target and _is_path(target) else None
@@ -218,7 +209,7 @@ class _ServerConverter(Collector):
 
     def _speculative(self, option: OptionValue) -> bool:
         """Import an option about speculation; return False for other options."""
-        found = speculation.read(option, self.engine, self.leaves.get(("speculative",), {}))
+        found = table_options.speculative(option, self.engine, self.leaves.get(("speculative",), {}))
         if found is None:
             return False
         self.notes += found.notes
