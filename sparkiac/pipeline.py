@@ -169,10 +169,9 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     pins = read_lock(lock) if lock else None
     shelf, unfit = library.read(recipe_files(inventory, loaded.document))
     faults = (*loaded.findings, *(pins.findings if pins else ()), *unfit)
-    if loaded.value is None and (foreign := _foreign(inventory, loaded.document)):
-        return Report.of((foreign,)), None
     if faults or loaded.value is None:
-        return Report.of((*faults, *check_names(loaded, shelf))), None
+        other = _foreign(inventory, loaded.document) if loaded.value is None else None
+        return Report.of((other,) if other else (*faults, *check_names(loaded, shelf))), None
     if unpinned := tuple(sources.check(loaded, pins.value if pins else None, inventory.fetched)):
         return Report.of(unpinned), None
     interfaces = {**shelf.interfaces, **inventory.interfaces}  # what was captured here comes before what others did
@@ -203,8 +202,7 @@ def fix(
         return check(inventory._replace(raw=raw), lock, allow_unlocked=allow_unlocked, hidden=frozenset())
 
     def report(raw: bytes) -> Report | None:
-        outcome = checked(raw)
-        return None if outcome.plan is None else outcome.report
+        return checked(raw).report if checked(raw).plan else None
 
     first = checked(inventory.raw)
     if first.plan is None:

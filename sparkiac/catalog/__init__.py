@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pydantic import BaseModel
 
 from sparkiac.model import references
-from sparkiac.model.build import CatalogBuild
 from sparkiac.model.catalog import Fragment, GeneralNotes, Platform, Recipe, Variant
-from sparkiac.model.images import ImageFamily
+from sparkiac.model.images import CatalogBuild, ImageFamily
 from sparkiac.model.services import ServiceKind
 from sparkiac.model.tables import (
     AlertGroup,

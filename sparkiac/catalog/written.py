@@ -129,8 +129,11 @@ class WrittenFact(Model):
 
     def fact(self) -> Fact:
         """Return it as the evaluator reads it."""
-        evidence, against = (tuple(_evidence(each) for each in every) for every in (self.evidence, self.against))
-        releases = Releases(self.releases.first, self.releases.before) if self.releases else None
+        evidence, against = (
+            tuple(Evidence(**each.model_dump(exclude_none=True)) for each in every)
+            for every in (self.evidence, self.against)
+        )
+        releases = Releases(**self.releases.model_dump()) if self.releases else None
         told = (self.when, self.at, self.message, self.hint, self.verdict, evidence, against, releases)
         return Fact(*told, self.engine, self.hardware)
 
@@ -139,8 +142,3 @@ class FactFile(Model):
     """The facts of one file."""
 
     facts: Annotated[tuple[WrittenFact, ...], Field(min_length=1, max_length=_MOST)]
-
-
-def _evidence(written: WrittenEvidence) -> Evidence:
-    more = (written.hardware or "", written.note or "", written.by or "")
-    return Evidence(written.kind, written.source, written.date, *more)

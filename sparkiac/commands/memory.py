@@ -31,7 +31,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     input, 6 the record cannot be written.
     """
     from sparkiac.commands import editing
-    from sparkiac.plan import server_match, startup_log
+    from sparkiac.plan import startup_log
     from sparkiac.plan.start_records import from_log, from_metrics
     from sparkiac.words import plan as words
 
@@ -46,7 +46,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     refused = found.refused if found else (words.NOTHING,)
     if page:
         container = next(each for each in host.containers if each.name == deployment)
-        refused, _ = server_match.of_metrics(container, text)
+        refused, _ = startup_log.of_metrics(container, text)
     if refused:
         click.echo("\n  ".join((f"{click.format_filename(source)} was not recorded:", *refused)), err=True)
         return Exit.FINDINGS

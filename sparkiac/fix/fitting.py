@@ -13,9 +13,10 @@ from sparkiac.memory.options import ServerOptions
 from sparkiac.memory.sharing import Claim, SharedMemory
 from sparkiac.memory.values import Unknown, ceil_div, known_bytes, total_bytes, unknown_of
 from sparkiac.model.catalog import is_discrete
-from sparkiac.plan import HostPlan, Plan
+from sparkiac.plan import Plan
 from sparkiac.plan.parts import Proof
 from sparkiac.report import Edit
+from sparkiac.rules.deployments import in_turn
 
 LEAST_CONTEXT: Final = 8192
 """Shortest context that is proposed for a deployment without a workload, in tokens."""
@@ -153,8 +154,4 @@ def limits(plan: Plan, servers: Collection[str]) -> Iterator[SharedMemory]:
             headroom = view.budget.headroom_bytes
             if not isinstance(headroom, Unknown):
                 taken = sum(known_bytes(total_bytes(view.proofs[name].server.taken)) or 0 for name in names)
-                yield SharedMemory(_where(view), names, headroom + taken - TIGHT_BYTES)
-
-
-def _where(view: HostPlan) -> str:
-    return f"{view.name} in the turn {view.turn}" if view.turn else view.name
+                yield SharedMemory(f"{view.name}{in_turn(view)}", names, headroom + taken - TIGHT_BYTES)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, YamlNode, column, find, line_end, line_start, newline, with_lines
 from sparkiac.report import Path, Scalar
-from sparkiac.source.scalars import NULL, Ambiguous, resolve
+from sparkiac.source.text import NULL, Ambiguous, resolve
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_.]([A-Za-z0-9/_.:@+-]*[A-Za-z0-9/_.@+-])?")
 _STEP: Final = 2

@@ -25,15 +25,6 @@ _TIMEOUT_S: Final = 120
 """Each of up to four ports listens 3 s for its neighbours, and nvidia-smi is slow without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
-PORTS: Final = (
-    *("__init__.py", "durable.py", "preflight/__init__.py", "preflight/fabric.py", "preflight/host.py"),
-    *("sent/__init__.py", "sent/ports.py"),
-)
-"""What `sent.ports` imports."""
-FACTS: Final = (
-    *PORTS, "apt.py", "contract.py", "local.py", "sent/facts.py", "software.py",
-)  # fmt: skip
-"""What `sent.facts` imports."""
 
 
 Address = Annotated[str, AfterValidator(lambda text: str(IPv4Interface(text)))]
@@ -96,7 +87,7 @@ def read_all(hosts: Mapping[SshEndpoint, Links], *, neighbours: bool = False) ->
 
 def _ports(host: SshEndpoint, links: Links, *, neighbours: bool) -> HostPorts:
     named = sorted({link.interface for link in links})
-    sent = programs.bundled("sent.ports", PORTS, *named, *(("neighbours",) if neighbours else ()))
+    sent = programs.bundled("sent.ports", *named, *(("neighbours",) if neighbours else ()))
     return _reply(host, sent, HostPorts, "its ports")
 
 
@@ -134,7 +125,7 @@ class Machine(ReportedFacts):
 
 def software(hosts: Iterable[SshEndpoint]) -> Iterator[tuple[SshEndpoint, Software | HostFailure]]:
     """Read the software of hosts that belongs together, at the same time."""
-    sent = programs.bundled("sent.facts", FACTS)
+    sent = programs.bundled("sent.facts")
 
     def read(host: SshEndpoint) -> Software | HostFailure:
         try:
@@ -148,7 +139,7 @@ def software(hosts: Iterable[SshEndpoint]) -> Iterator[tuple[SshEndpoint, Softwa
 
 def inspect(target: str, *, store: str) -> Machine:
     """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises ProgramError."""
-    sent = programs.bundled("sent.facts", FACTS, _DOCKER, store)
+    sent = programs.bundled("sent.facts", _DOCKER, store)
     try:
         done = programs.run(target, ("python3", *sent.words), program=sent.text, timeout_s=_TIMEOUT_S)
     except ProgramError as error:

@@ -21,11 +21,6 @@ from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.hub import model, selection
 from sparkiac.upstream.programs import ProgramError
 
-SENT: Final = (
-    *("__init__.py", "contract.py", "durable.py", "generation.py", "stage/__init__.py", "stage/store.py"),
-    *("sent/__init__.py", "sent/model_files.py", "sent/safetensors.py"),
-)
-"""What `sent.model_files` imports."""
 _TIMEOUT_S: Final = 120
 _CONFIG: Final = "config.json"
 _PATHS: Final = "paths consist of letters, digits and . _ @ + = - /"
@@ -79,7 +74,7 @@ class OwnModelReader:
             raise self._error(answers.shown(str(error))) from None
 
     def _listing(self) -> _Listing:
-        sent = programs.bundled("sent.model_files", SENT, self._own.path)
+        sent = programs.bundled("sent.model_files", self._own.path)
         try:
             words = ("python3", *sent.words)
             done = run(self._host, words, sent.text, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES)
@@ -119,7 +114,7 @@ class OwnModelReader:
     def _hashed(self, sizes: Mapping[str, int]) -> dict[str, ModelFile]:
         """Hash the files, which takes a second for each GB or two."""
         request = f"{json.dumps(list(sizes))}\n"
-        sent = programs.bundled("sent.model_files", SENT, self._own.path, "hash", text=request)
+        sent = programs.bundled("sent.model_files", self._own.path, "hash", text=request)
         words = ("python3", *sent.words)
         running = programs.RunningProgram(self._host.target, words, program=sent.text, port=self._host.port)
         files: dict[str, ModelFile] = {}

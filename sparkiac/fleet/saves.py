@@ -17,11 +17,6 @@ from sparkiac.plan import HostPlan
 from sparkiac.upstream import programs
 from sparkiac.upstream.programs import ProgramError, RunningProgram
 
-_FILES: Final = (
-    *("__init__.py", "contract.py", "durable.py", "local.py", "sent/__init__.py", "sent/saved.py"),
-    *("switch/__init__.py", "switch/history.py", "switch/lease.py"),
-)
-"""What `sent.saved` imports."""
 _LONGEST: Final = 1 << 20
 
 
@@ -80,7 +75,7 @@ def _answering(
 ) -> Iterator[IO[bytes]]:
     """Run the program on a host, and yield its output. Raises ProgramError, also at the end if it has failed."""
     arguments = (json.dumps([each._asdict() for each in every]) for every in records)
-    sent, there = programs.bundled("sent.saved", _FILES, verb, *arguments), endpoint(host)
+    sent, there = programs.bundled("sent.saved", verb, *arguments), endpoint(host)
     words = ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
     program = RunningProgram(there.target, words, program=sent.text, port=there.port)
     with program, program.started(more) as output:

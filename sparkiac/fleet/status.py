@@ -173,20 +173,18 @@ def next_boot(found: Software) -> str:
 
 def price(pins: HostSet, updates: Iterable[AvailableUpdate], today: date) -> Iterator[Problem]:
     """Yield what the pins of a host withhold, and that their review is overdue."""
-    held = [each for each in updates if each.package in pins.packages]
+    held = sorted(
+        (each for each in updates if each.package in pins.packages), key=lambda each: (not each.security, each.package)
+    )
     days = (today - date.fromisoformat(pins.since)).days
     if held:
-        named = _listed([f"{each.package} {each.version}{' (security)' * each.security}" for each in _urgent(held)])
+        named = _listed([f"{each.package} {each.version}{' (security)' * each.security}" for each in held])
         urgent = sum(each.security for each in held)
         many = f"{len(held)} update{'' if len(held) == 1 else 's'}, {urgent} of them for security"
         text = f"pinned for {days} days, its pins withhold {many}: {named}"
         yield Problem("warning", None, text, _PRICE)
     if today > date.fromisoformat(pins.review_by):
         yield Problem("warning", None, f"the review of its pins was due on {pins.review_by}", _REVIEW)
-
-
-def _urgent(held: Iterable[AvailableUpdate]) -> list[AvailableUpdate]:
-    return sorted(held, key=lambda each: (not each.security, each.package))
 
 
 def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:

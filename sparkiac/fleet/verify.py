@@ -17,11 +17,8 @@ from sparkiac.model.answers import ReportedFacts, Text
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
 from sparkiac.plan.topology import EVERY, LOOPBACK
-from sparkiac.report.assets import files
 from sparkiac.upstream import parallel, programs
 
-IMPORTED: Final = ("__init__.py", "contract.py", "generation.py", "series.py")
-"""What the prober imports beside its own files."""
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")
 _PYTHON: Final = "python3"
@@ -75,8 +72,7 @@ def steps_of(unit: ProbedUnit, origin: RequestOrigin) -> tuple[ProbeStep, ...]:
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
         return _probe(unit, unit.endpoint, words, _given(unit, None))
-    probe = (f"probe/{path}" for path, _ in files("sparkiac/host/probe"))
-    sent = programs.bundled("probe.program", (*IMPORTED, *probe), *_CHECK, text=_given(unit, api_key(unit)))
+    sent = programs.bundled("probe.program", *_CHECK, text=_given(unit, api_key(unit)))
     if origin.container is None:
         return _probe(unit, None, (sys.executable, *sent.words), sent.text)
     inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, *sent.words)

@@ -13,7 +13,7 @@ from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import Launch, Note, Unreadable, grouped, lost, names
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
-from sparkiac.source import literals
+from sparkiac.source import secrets
 
 MAX_LAUNCHES: Final = 64
 _FIRST: Final = frozenset({"recipe", "engine", "variant", "fragments", "kind"})
@@ -59,7 +59,7 @@ def secret_values(launches: Sequence[Launch]) -> frozenset[str]:
     pairs = [(each.name, each.value) for launch in launches for each in launch.env]
     pairs += [pair for launch in launches for pair in pairwise(launch.argv) if pair[0].startswith("--")]
     return frozenset(
-        value for name, value in pairs if value and redaction.is_secret_name(name) and literals.can_be_real(value)
+        value for name, value in pairs if value and redaction.is_secret_name(name) and secrets.can_be_real(value)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.engines.engine import CACHE, HUB_HOMES
-from sparkiac.engines.vllm_check import names
+from sparkiac.engines.vllm_check import values
 from sparkiac.foreign import mounts, serving
 from sparkiac.foreign.launch import Note, corrected, lost
 from sparkiac.foreign.server import ServerLaunch
@@ -245,7 +245,7 @@ def with_tag(reference: object) -> str:
 
 def _ignores_case(option: str) -> bool:
     """Return whether vLLM accepts the value of an option in any letter case."""
-    registry = names.OF_OPTION.get(f"--{option.replace('_', '-')}")
+    registry = values.OF_OPTION.get(f"--{option.replace('_', '-')}")
     return registry is not None and not registry.exact
 
 

@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from sparkiac.source import literals, secrets
+from sparkiac.source import secrets
 
 STARS: Final = "***"
 _NAMED: Final = re.compile(
@@ -35,7 +35,7 @@ def is_secret_name(name: str) -> bool:
     plain = name.lstrip("-").replace("-", "_")
     if _PUBLIC.search(plain):
         return False
-    return literals.is_named(plain) or _NAMED.search(plain) is not None
+    return secrets.is_named(plain) or _NAMED.search(plain) is not None
 
 
 def is_secret(text: str) -> bool:
@@ -53,7 +53,7 @@ def joined(words: Iterable[str]) -> str:
     """Join the words of a command with its passwords redacted; a password may contain spaces and quotes."""
     parts = tuple(words)
     line = " ".join(parts)
-    for found in literals.of_commands(" ".join(_BREAKS.sub("_", word) for word in parts)):
+    for found in secrets.of_commands(" ".join(_BREAKS.sub("_", word) for word in parts)):
         line = line[: found.start] + "*" * (found.end - found.start) + line[found.end :]
     return line
 
@@ -82,8 +82,8 @@ def redacted_line(text: str) -> str:
 def secret_values(text: str) -> frozenset[str]:
     """Return the values that a file assigns to secrets' names, and the passwords in its URLs and commands."""
     found = {text[start:end] for start, end in _positions(text)}
-    found |= {text[each.start : each.end] for each in (*literals.passwords(text), *literals.of_commands(text))}
-    return frozenset(each for each in found if literals.can_be_real(each))
+    found |= {text[each.start : each.end] for each in (*secrets.passwords(text), *secrets.of_commands(text))}
+    return frozenset(each for each in found if secrets.can_be_real(each))
 
 
 def _positions(text: str) -> Iterator[tuple[int, int]]:
@@ -104,7 +104,7 @@ def _positions(text: str) -> Iterator[tuple[int, int]]:
 
 def _sentence_continues(text: str, name: re.Match[str], value: re.Match[str]) -> bool:
     """Return whether name and value are part of a sentence, such as `the KEY: EAGLE is faster`."""
-    return ":" in name[2] and not literals.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
+    return ":" in name[2] and not secrets.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
 
 
 def _inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
@@ -116,7 +116,7 @@ def _inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
 def _is_real_secret(name: str, value: str) -> bool:
     """Return whether a comment contains a real secret: `# KEY: EAGLE is faster` does not."""
     digits = any(map(str.isdigit, value))
-    return digits and (literals.is_named(name) or len(value) >= _RANDOM)
+    return digits and (secrets.is_named(name) or len(value) >= _RANDOM)
 
 
 def without_secrets(text: str, hidden: Iterable[str]) -> str:

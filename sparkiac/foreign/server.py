@@ -9,21 +9,12 @@ from typing import Any, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import releases
 from sparkiac.engines import Engine
-from sparkiac.foreign import (
-    machines,
-    mounts,
-    redaction,
-    serving,
-    speculation,
-    table_options,
-    values,
-    vllm_options,
-)
+from sparkiac.foreign import machines, mounts, redaction, serving, table_options, values, vllm_options
 from sparkiac.foreign.collector import Collector, ImportedValue
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
 from sparkiac.model import forms, references
 from sparkiac.report import Path
-from sparkiac.source import literals
+from sparkiac.source import secrets
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
 _STAGED: Final = "weights are staged before the start, so the server needs no token; secrets are files on the host"
@@ -98,7 +89,7 @@ class _ServerConverter(Collector):
         target = self._target(line, options)
         self.nodes = max(self.nodes, machines.from_options({name: each.value for name, each in options.items()}))
         self._options(options)
-        self.notes += speculation.unknown_algorithm(self.leaves, self.engine, self.launch.line)
+        self.notes += table_options.unknown_algorithm(self.leaves, self.engine, self.launch.line)
         variables = (*self.launch.env, *self._exported())
         self.environment(variables)
         path = target if target and _is_path(target) else None
@@ -176,7 +167,7 @@ class _ServerConverter(Collector):
     def _option(self, option: OptionValue) -> None:
         name, value = option.name, option.value
         if name in {"api_key", "hf_token"} or redaction.is_secret_name(name):
-            self._secret(name, option.line, literal=not literals.is_placeholder(str(value)))
+            self._secret(name, option.line, literal=not secrets.is_placeholder(str(value)))
         elif self.engine.elsewhere.get(name) == "served_names":
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -218,7 +209,7 @@ class _ServerConverter(Collector):
 
     def _speculative(self, option: OptionValue) -> bool:
         """Import an option about speculation; return False for other options."""
-        found = speculation.read(option, self.engine, self.leaves.get(("speculative",), {}))
+        found = table_options.speculative(option, self.engine, self.leaves.get(("speculative",), {}))
         if found is None:
             return False
         self.notes += found.notes
@@ -243,7 +234,7 @@ class _ServerConverter(Collector):
 
     def secret(self, variable: EnvVariable) -> None:
         """Import the API key, and note all other secrets."""
-        self._secret(variable.name, variable.line, literal=not literals.is_placeholder(variable.value or ""))
+        self._secret(variable.name, variable.line, literal=not secrets.is_placeholder(variable.value or ""))
 
     def _secret(self, name: str, line: int, *, literal: bool) -> None:
         """Replace the API key by a reference to a secret; other secrets are not imported."""

@@ -1,21 +1,27 @@
-"""Options of engines other than vLLM, read by their option tables: of a command line, or of environment variables."""
+"""Options read by the tables of engines: those of engines other than vLLM, and those of speculation, of all engines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
 
 from sparkiac import engines
 from sparkiac.engines import Engine, Option
-from sparkiac.foreign import values
+from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import CommandLine, Launch, Note, OptionValue, corrected, lost
 from sparkiac.model import forms
+from sparkiac.model.settings import Speculative
+from sparkiac.report import Path
 
 _SEVERAL: Final = frozenset({"served_model_name"})
 """Options for which people write several words, as in vLLM."""
 _LISTS: Final = frozenset({"words", "many"})
 """Kinds of options with several values."""
+_OF_CATALOG: Final = "deepseek_mtp"
+"""Another name for mtp that entries of the catalog have."""
 
 
 def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine:
@@ -119,3 +125,63 @@ def of_variables(engine: Engine, launch: Launch) -> CommandLine:
         chosen = {"method": min(engine.speculative), "model": drafter.value, **read_as}
         options.append(OptionValue("speculative_config", chosen, drafter.line, f"-e {drafter.name}"))
     return CommandLine(None, tuple(options), ())
+
+
+class SpeculativeValue(NamedTuple):
+    """The value of `speculative:` after one more option."""
+
+    value: dict[str, Any]
+    """All settings so far; empty if `speculative:` cannot express them."""
+    notes: tuple[Note, ...]
+
+
+def speculative(option: OptionValue, engine: Engine, before: Mapping[str, Any]) -> SpeculativeValue | None:
+    """Read an option of speculation together with the earlier ones; None if it is another one."""
+    if option.name == "speculative_config":
+        return _config(option) if isinstance(option.value, dict) else _refused(option)
+    key, value = engine.speculation.get(option.name), option.value
+    if key is None:
+        return None
+    if key == "method":
+        value = next((method for method, name in engine.methods.items() if name == str(value).upper()), value)
+    elif key == "num_speculative_tokens" and isinstance(value, int) and before.get("method") != "ngram":
+        value -= engine.counts_start
+    return SpeculativeValue({**before, key: value}, ())
+
+
+def unknown_algorithm(leaves: dict[Path, Any], engine: Engine, line: int) -> tuple[Note, ...]:
+    """Remove an algorithm that `speculative:` cannot express, together with its options."""
+    chosen = leaves.get(("speculative",), {})
+    method = chosen.get("method")
+    notes: tuple[Note, ...] = ()
+    if method == "eagle" and "model" not in chosen:
+        chosen["method"] = "mtp"
+        why = "without a drafter the server uses the heads in the checkpoint, which is the method mtp"
+        notes = (corrected(line, "--speculative-algorithm", why),)
+    if not chosen or engine.interfaces or method in engine.speculative:
+        return notes
+    own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
+    for path in [("speculative",), *own]:
+        del leaves[path]
+    what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own)])
+    return (lost(line, what, f"`speculative:` supports the methods {', '.join(sorted(engine.speculative))}"),)
+
+
+def _config(option: OptionValue) -> SpeculativeValue:
+    chosen, notes = {key: value for key, value in option.value.items() if value is not None}, list[Note]()
+    method = chosen.get("method")
+    if isinstance(method, str) and method.endswith("_mtp") and method != _OF_CATALOG:
+        chosen["method"] = "mtp"
+        notes.append(corrected(option.line, method, "vLLM's other name for mtp"))
+    if chosen.pop("revision", None) is not None:
+        notes.append(corrected(option.line, f"{option.what} revision", "the lock pins the drafter's commit"))
+    try:
+        Speculative.model_validate(chosen)
+    except ValidationError as error:
+        wrong = {str(each["loc"][-1]) for each in error.errors() if each["loc"]}
+        return _refused(option, f": missing or invalid {', '.join(sorted(map(redaction.redacted, wrong)))}")
+    return SpeculativeValue(chosen, tuple(notes))
+
+
+def _refused(option: OptionValue, why: str = "") -> SpeculativeValue:
+    return SpeculativeValue({}, (lost(option.line, option.what, f"`speculative:` cannot express it{why}"),))

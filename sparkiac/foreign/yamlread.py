@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from sparkiac.foreign.launch import Note, Unreadable, check_characters, corrected, lost
 from sparkiac.report import Mark, Path
 from sparkiac.source.reader import ERRORS, EventReader
-from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import syntax_fault
+from sparkiac.source.text import Ambiguous, resolve, syntax_fault
 
 _REPLACED: Final = frozenset({"command", "entrypoint", "healthcheck"})
 """Keys of a service that replace those of the extended one."""

@@ -30,7 +30,6 @@ OTHERS = ("nvsm",)
 """Packages that facts are about and that no pin holds."""
 OF_HOST = ("BOOT_IMAGE", "root", "resume", "initrd")
 """Kernel parameters that differ between hosts with the same software."""
-ENABLED = 1
 
 
 def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of preflight or of this package
@@ -134,7 +133,7 @@ def numbers(release: str) -> list[int]:
 def secure_boot(machine: Any) -> bool | None:  # noqa: ANN401 - as above
     """Return whether Secure Boot is on: the value follows four bytes of attributes."""
     try:
-        return bool(machine.path(SECURE_BOOT).read_bytes()[4:5] == bytes([ENABLED]))
+        return bool(machine.path(SECURE_BOOT).read_bytes()[4:5] == b"\1")
     except OSError:
         return None
 

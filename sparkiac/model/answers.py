@@ -59,10 +59,10 @@ def _finite(text: str) -> float:
     return number
 
 
-def read(kind: type[M], raw: str | bytes, *, most: int = MOST_VALUES) -> M:
+def read(kind: type[M], raw: str | bytes) -> M:
     """Read a JSON text into a model. Raises ValueError with the first fault, without its value."""
     try:
-        return kind.model_validate_json(counted(raw, most=most))
+        return kind.model_validate_json(counted(raw, most=MOST_VALUES))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

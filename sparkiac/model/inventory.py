@@ -31,8 +31,8 @@ from sparkiac.model.base import (
     Waiver,
     Word,
 )
-from sparkiac.model.build import Build
 from sparkiac.model.catalog import Platform, PortHalf
+from sparkiac.model.images import Build
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.references import HUB

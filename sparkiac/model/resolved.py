@@ -29,8 +29,8 @@ from sparkiac.model.base import (
     UrlPath,
     UserName,
 )
-from sparkiac.model.build import Build
 from sparkiac.model.catalog import Platform
+from sparkiac.model.images import Build
 from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
 from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.model.services import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.model.lock import LockedHosts
 from sparkiac.plan import fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
 from sparkiac.plan.links import ethernets, every_address
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.host.generation import ChangeGroup, Promise
     from sparkiac.model.base import Waiver
     from sparkiac.model.inventory import Inventory
+    from sparkiac.model.lock import Lock
     from sparkiac.plan.container import Container
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
@@ -44,9 +44,7 @@ class _FleetValues(NamedTuple):
     promises: Mapping[str, Mapping[str, Promise]]
     timer: PlannedFleetTimer | None
     hub: HubEndpoint
-    example: bool
-    """Whether the lock is an example."""
-    pins: LockedHosts
+    lock: Lock | None
 
 
 def build(resolved: Resolved) -> Plan:
@@ -74,8 +72,7 @@ def build(resolved: Resolved) -> Plan:
         promises=promises,
         timer=fleet_timer.fleet_timer(written, placed, promises),
         hub=HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None),
-        example=bool(resolved.lock and resolved.lock.example),
-        pins=(resolved.lock and resolved.lock.hosts) or LockedHosts(),
+        lock=resolved.lock,
     )
     return Plan(
         written.name,
@@ -121,9 +118,8 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
-    on_hub = stores or any(file.on_hub for each in placed.containers for file in each.storage.files)
-    secrets = _secrets(placed, whole.hub.secret if on_hub else None, timer, whole.promises[name])
-    unpinned = _unpinned(placed, example=whole.example)
+    secrets = _secrets(placed, whole, timer)
+    unpinned = _unpinned(placed, example=whole.lock is not None and whole.lock.example)
     written, group = inventory.hosts[name], whole.groups[name]
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)
     return HostPlan(
@@ -156,7 +152,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
-        pins=whole.pins.of(name),
+        pins=whole.lock.hosts.of(name) if whole.lock and whole.lock.hosts else None,
     )
 
 
@@ -170,11 +166,11 @@ def _turns(
     )
 
 
-def _secrets(
-    placed: placement.PlacedHost, token: str | None, timer: PlannedFleetTimer | None, promises: Mapping[str, Promise]
-) -> dict[str, bool]:
+def _secrets(placed: placement.PlacedHost, whole: _FleetValues, timer: PlannedFleetTimer | None) -> dict[str, bool]:
     """Return the secrets that must exist on a host, sorted, and whether HTTP headers carry them."""
-    headers = {token, *(promise.api_key for promise in promises.values())}
+    files = (file for each in placed.containers for file in each.storage.files)
+    token = whole.hub.secret if whole.stores[placed.name] or any(file.on_hub for file in files) else None
+    headers = {token, *(promise.api_key for promise in whole.promises[placed.name].values())}
     names = {*secrets_of(placed.units), *((token,) if token else ()), *(timer.secrets if timer else ())}
     return {name: name in headers for name in sorted(names)}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedFleet, ResolvedHost
     from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.image import Images
-    from sparkiac.plan.monitoring.scraping import ScrapeTarget
+    from sparkiac.plan.monitoring.prometheus import ScrapeTarget
     from sparkiac.plan.parts import Dependency
     from sparkiac.plan.weights import Pins
     from sparkiac.resolve.leaves import Leaves

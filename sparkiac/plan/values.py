@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.container import ConfigFile, Container, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
-    from sparkiac.plan.monitoring.scraping import ScrapeTarget
+    from sparkiac.plan.monitoring.prometheus import ScrapeTarget
     from sparkiac.plan.order import PlannedTurn
     from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
     from sparkiac.report import Path

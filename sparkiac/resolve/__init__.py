@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.model import resolved
-from sparkiac.resolve import (
-    builds,
-    fragments,
-    monitoring,
-    references,
-    required,
-    services,
-    stacks,
-    uses,
-)
+from sparkiac.resolve import builds, monitoring, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 from sparkiac.source.gate import present_name
 
@@ -112,7 +103,7 @@ def merged_layers(inventory: Source[Inventory], library: Library = SHIPPED) -> L
 def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tuple[Finding, ...]:
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
     document = inventory.document
-    found = (*references.check(document, library), *fragments.check(document, library))
+    found = (*references.check(document, library), *uses.check_fragments(document, library))
     return (*found, *uses.check(document), *uses.check_turns(document))
 
 

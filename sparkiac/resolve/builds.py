@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sparkiac import catalog
 from sparkiac.model import forms
-from sparkiac.model.build import Build, CatalogBuild
+from sparkiac.model.images import Build, CatalogBuild
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Finding, Loc, Path
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, of_entry

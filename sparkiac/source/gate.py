@@ -13,11 +13,20 @@ from typing import Any, Final, NoReturn
 from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.report.characters import escaped, escaped_line
-from sparkiac.source import literals, secrets
+from sparkiac.source import secrets
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
-from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, TextFault, characters, decode, refusal, syntax_fault
+from sparkiac.source.text import (
+    FORBIDDEN,
+    START,
+    Ambiguous,
+    TextFault,
+    characters,
+    decode,
+    refusal,
+    resolve,
+    syntax_fault,
+)
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -160,7 +169,7 @@ class _Strict(EventReader):
 
     def _keyed(self, path: Path, key: str) -> object:
         """Read the value of `key` and record its position if it is a literal secret."""
-        secret = literals.is_secret(key)
+        secret = secrets.is_secret(key)
         self.in_secret += secret
         value = self.node(path)
         self.in_secret -= secret

@@ -11,7 +11,7 @@ from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
 from sparkiac.report.hints import nearest, slip_of
-from sparkiac.source import remedies, secrets, tagged, wording
+from sparkiac.source import secrets, tagged, wording
 from sparkiac.source.tagged import models_at
 from sparkiac.source.wording import dotted
 
@@ -143,7 +143,7 @@ def _finding(place: _Position, details: list[ErrorDetails], document: Document, 
             message = f"unknown key {wording.shown(path[-1])} in {where}"
             return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path, document))
         case "[key]":
-            hint = remedies.of_text(str(path[-1]), details[0])
+            hint = wording.of_text(str(path[-1]), details[0])
             return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, hint)
         case "reference":
             message = f"{dotted(path)}: must be a reference to a secret (value hidden)"
@@ -162,9 +162,9 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
     given = detail["input"]
     if detail["type"] == "string_type" and isinstance(given, int | float):
         return f"to make it a text, quote it: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
-    if isinstance(given, str) and (hint := remedies.of_text(given, detail)):
+    if isinstance(given, str) and (hint := wording.of_text(given, detail)):
         return hint
-    if detail["type"] in remedies.MAPPINGS and isinstance(given, str | tuple):
+    if detail["type"] in wording.MAPPINGS and isinstance(given, str | tuple):
         return "write `name: value` for each, on separate lines or inside { }"
     return ""
 
@@ -172,7 +172,7 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
 def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
     """Return a hint for a value of another kind or size: its keys, the value in the unit of the key, or its meaning."""
     given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
-    if len(details) == 1 and kind in remedies.MAPPINGS and len(owners := models_at(model, path, document.data)) == 1:
+    if len(details) == 1 and kind in wording.MAPPINGS and len(owners := models_at(model, path, document.data)) == 1:
         return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
     if kind == "too_short":
         return _description(model, path, document)
@@ -197,7 +197,7 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
     fields = owners[0].model_fields
     if key != key.strip():
         return "remove the character before or after the value that only looks like a space"
-    if len(path) > 1 and (hint := remedies.of_key(key, fields)):
+    if len(path) > 1 and (hint := wording.of_key(key, fields)):
         return hint
     compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
     engines_own = compound and issubclass(owners[0], Settings)

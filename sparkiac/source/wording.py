@@ -1,15 +1,22 @@
-"""Turn pydantic's errors into messages: the expected value and the actual one."""
+"""Turn pydantic's errors into messages, with hints at what to write instead, where the value shows what was meant."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import ErrorDetails
 
+from sparkiac.model import forms
 from sparkiac.model.forms import FORMS
 from sparkiac.report import Path
+from sparkiac.report.hints import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from pydantic_core import ErrorDetails
 
 TYPES: Final = {
     "string_type": "a text",
@@ -36,6 +43,33 @@ _BOUNDS: Final = {
 }
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:@+-]{1,64}")
 _LONGEST: Final = 60
+MAPPINGS: Final = frozenset({"dict_type", "model_type", "model_attributes_type"})
+"""Types of errors about a value that must be a mapping."""
+_EXPANDED: Final = ("~", "$", "{{")
+_CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
+_EVERYWHERE: Final = ("0.0.0.0", "*", "::", "all")  # noqa: S104  what other programs call it
+_IPV4: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
+_PUBLISHED: Final = re.compile(r"(\d{1,5}):\d{1,5}")
+
+_LENGTH: Final = "write `set: {max_model_len: …}`; its name is ctx_size in llama.cpp, context_length in SGLang"
+_PARALLEL: Final = "write `set: {tensor_parallel_size: …}`"
+_OPTIONS: Final = "put engine options under `set`, each in snake_case: `set: {max_num_seqs: 8}`"
+_VARIABLES: Final = "write `env: {NAME: value}`"
+_MOUNTS: Final = "write `container: {mounts: {/path/in/container: {source: /path/on/host}}}`"
+_PIN: Final = "the lock has the commit; `revisions: {organisation/name: …}` at the top level chooses another"
+_HOSTS: Final = "write `hosts: HOST`, or `hosts: [HOST, HOST]`"
+_FOREIGN_KEYS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("context", "ctx", "context_length", "ctx_size", "max_model_len"), _LENGTH),
+    **dict.fromkeys(("tp", "tensor_parallel", "tensor_parallel_size"), _PARALLEL),
+    **dict.fromkeys(("args", "command", "cmd", "flags", "options", "overrides", "extra_args"), _OPTIONS),
+    **dict.fromkeys(("environment", "envs", "variables"), _VARIABLES),
+    **dict.fromkeys(("volumes", "mounts", "volume"), _MOUNTS),
+    **dict.fromkeys(("revision", "commit", "sha"), _PIN),
+    **dict.fromkeys(("host", "node", "nodes", "place", "server"), _HOSTS),
+    "ports": "write `port: 8000`, the port on the host",
+    "gpu_memory_utilisation": "write `set: {gpu_memory_utilization: …}`",
+}
+"""How a key of other tools for a deployment is written in an inventory."""
 
 
 def reason(details: Sequence[ErrorDetails]) -> str:
@@ -108,3 +142,102 @@ def _typed(value: object) -> str:
         return "nothing"
     word = {bool: "the boolean", int: "the number", float: "the number", str: "the text"}[type(value)]
     return f"{word} {shown(value)}"
+
+
+def of_key(key: str, fields: Collection[str]) -> str:
+    """Return how a key of another tool is written here; empty if it is none. `fields`: the keys of its mapping."""
+    hint = _FOREIGN_KEYS.get(key.lower().replace("-", "_"), "")
+    return hint if ("hosts" if hint is _HOSTS else "set") in fields else ""
+
+
+def of_text(given: str, detail: ErrorDetails) -> str:
+    """Return a hint for a text that is not valid; empty if nothing is known about it."""
+    if given.startswith(_EXPANDED) or "${" in given:
+        return "write the value itself: variables and templates are not expanded in an inventory"
+    if given.startswith(_CURLY):
+        return "use straight quotation marks (\" or ') or none: typographic ones are part of the value"
+    if detail["type"] in MAPPINGS:
+        return f"write {{address: {given}}}" if _IPV4.fullmatch(given) else ""
+    hint = _OF_PATTERN.get(detail.get("ctx", {}).get("pattern", "")) or _OF_TYPE.get(detail["type"])
+    return hint(given, detail) if hint else ""
+
+
+def _number(given: str, _: ErrorDetails) -> str:
+    if given.isascii() and given.isdigit():
+        return "write it without quotation marks"
+    published = _PUBLISHED.fullmatch(given)
+    return f"write the port of the host alone: {published[1]}" if published else ""
+
+
+def _list(given: str, _: ErrorDetails) -> str:
+    return f"write [{given}]" if is_plain(given) else ""
+
+
+def _choice(given: str, detail: ErrorDetails) -> str:
+    words = str(detail.get("ctx", {})["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
+    if given in _EVERYWHERE and "any" in words:
+        return "`any` listens on all addresses"
+    return closest(given, words)
+
+
+def _recipe(given: str, _: ErrorDetails) -> str:
+    recipe, variant = [*given.split("#", 1), ""][:2]
+    if re.fullmatch(forms.RECIPE, recipe) and re.fullmatch(forms.NAME, variant):
+        return f"write `recipe: {recipe}` and `variant: {variant}`"
+    if re.fullmatch(forms.RECIPE, given.lower()):
+        return f"write it in lower case: {given.lower()}"
+    if "/" not in given and is_plain(given):
+        return f"`sparkiac recipes search --model {given}` prints its whole name"
+    return "`sparkiac recipes list` prints all recipes"
+
+
+def _name(given: str, _: ErrorDetails) -> str:
+    several = [each.strip() for each in given.split(",")]
+    if len(several) > 1 and all(re.fullmatch(forms.NAME, each) for each in several):
+        return f"write a list: [{', '.join(several)}]"
+    name = re.sub(r"[_. ]", "-", given.lower())
+    return f"write {name}" if re.fullmatch(forms.NAME, name) else ""
+
+
+def _option(given: str, _: ErrorDetails) -> str:
+    name = given.lstrip("-").lower().replace("-", "_")
+    return f"write {name}" if re.fullmatch(forms.OPTION, name) else ""
+
+
+def _address(given: str, _: ErrorDetails) -> str:
+    if "://" in given:
+        return "write the address alone: " + given.partition("://")[2].partition("/")[0].partition(":")[0]
+    if given.count(":") > 1:
+        return "write the IPv4 address of the host or its DNS name"
+    alone = given.rpartition("@")[2].partition(":")[0]
+    if alone != given and re.fullmatch(forms.ADDRESS, alone):
+        return f"write {alone}; `ssh: {{user: …, port: …}}` of the host sets login and port"
+    return ""
+
+
+def _without_scheme(given: str, _: ErrorDetails) -> str:
+    rest = given.partition("://")[2]
+    return f"write {rest}" if re.fullmatch(forms.IMAGE, rest) else ""
+
+
+def _handle(given: str, _: ErrorDetails) -> str:
+    if given.startswith("/"):
+        own = f"own_models: {{me/NAME: {{host: HOST, path: {given}}}}}"
+        return f"write `model: me/NAME`, and at the top level `{own}`"
+    handle = "/".join(given.partition("://")[2].split("/")[1:3])
+    return f"write {handle}" if re.fullmatch(forms.HANDLE, handle) else ""
+
+
+_OF_TYPE: Final[Mapping[str, Callable[[str, ErrorDetails], str]]] = {
+    "int_type": _number,
+    "literal_error": _choice,
+    "tuple_type": _list,
+}
+_OF_PATTERN: Final[Mapping[str, Callable[[str, ErrorDetails], str]]] = {
+    forms.ADDRESS: _address,
+    forms.HANDLE: _handle,
+    forms.IMAGE: _without_scheme,
+    forms.NAME: _name,
+    forms.OPTION: _option,
+    forms.RECIPE: _recipe,
+}

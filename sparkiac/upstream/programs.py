@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Final, NamedTuple, Self, cast
 
-from sparkiac.report.assets import directory
+from sparkiac.report.assets import directory, imported
 from sparkiac.report.characters import escaped
 from sparkiac.upstream import parallel
 
@@ -259,13 +259,16 @@ class Bundle(NamedTuple):
     text: str
 
 
-def bundled(program: str, files: Iterable[str], *arguments: str, text: str = "") -> Bundle:
-    """Return the bundle that runs `main` of a module of the package `host`, which imports these files of it.
+def bundled(program: str, *arguments: str, text: str = "") -> Bundle:
+    """Return the bundle that runs `main` of a module of the package `host`, with all that it imports of it.
 
     It is for a Python that does not have the program: `playbooks/bundle.py` imports the files from standard input.
     """
     host = directory("sparkiac/host")
-    modules = {f"host/{file}": (host / file).read_text(encoding="utf-8") for file in files}
+    modules = {
+        f"host/{file}": (host / file).read_text(encoding="utf-8")
+        for file in imported(f"{program.replace('.', '/')}.py")
+    }
     lines = (json.dumps(f"host.{program}"), json.dumps(modules), json.dumps(arguments), text)
     return Bundle(("-c", (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")), "\n".join(lines))
 

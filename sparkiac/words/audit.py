@@ -54,12 +54,10 @@ def _keyless(ports: Iterable[OpenPort]) -> Iterator[Row]:
 def _privileges(plan: Plan) -> Iterator[tuple[str, str, str]]:
     for host in plan.hosts:
         for unit in host.units:
-            if found := [*_of_program(unit)] if isinstance(unit, Program) else [*_of_container(unit)]:
+            if isinstance(unit, Program):
+                yield host.name, unit.name, f"runs on the host as {unit.user}, without a container"
+            elif found := [*_of_container(unit)]:
                 yield host.name, unit.name, "; ".join(found)
-
-
-def _of_program(unit: Program) -> Iterator[str]:
-    yield f"runs on the host as {unit.user}, without a container"
 
 
 def _of_container(unit: Container) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sparkiac import __version__, catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.interfaces import Interface
-from sparkiac.engines.vllm_check.names import OF_OPTION
+from sparkiac.engines.vllm_check.values import OF_OPTION
 from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from sparkiac.source import literals
+from sparkiac.source import secrets
 from tests.plan.fleets import pins
 from tests.render.hostile import SPECULATIVE_CONFIG, corpus
 
@@ -44,7 +44,7 @@ LONGEST = 130_900
 CORPUS = tuple(
     text
     for text in corpus()
-    if not {"\n", "\t"} & set(text) and len(text.encode()) < LONGEST and not literals.literals(text)
+    if not {"\n", "\t"} & set(text) and len(text.encode()) < LONGEST and not secrets.literals(text)
 )
 OPTIONS: dict[str, Any] = {
     "hf_overrides": SPECULATIVE_CONFIG,

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sparkiac.fleet import machine, verify
-from sparkiac.fleet.diagnosis import journal
 from sparkiac.host import PROGRAMS
 from sparkiac.render.kubernetes import volumes
+from sparkiac.report import assets
 from tests import pythons
 from tests.host.conftest import ROOT
 
@@ -168,12 +167,9 @@ def test_the_playbooks_send_what_preflight_and_network_import() -> None:
 
 
 def test_the_package_sends_what_its_programs_import() -> None:
-    probe = {name for name in MODULES if name.startswith("probe/")}
-    assert imported("probe/program.py") == {*verify.IMPORTED, *probe}
     assert imported("probe/program.py") == {name for name in MODULES if volumes.OF_PROBE.fullmatch(f"host/{name}")}
-    assert imported("sent/ports.py") == set(machine.PORTS)
-    assert imported("sent/facts.py") == set(machine.FACTS)
-    assert imported("sent/logs.py") == set(journal.SENT)
+    for name in ("probe/program.py", *(each for each in MODULES if each.startswith("sent/"))):
+        assert imported(name) == set(assets.imported(name))
 
 
 def test_a_bundle_leaves_no_bytecode_of_what_it_imports_from_the_host(tmp_path: Path) -> None:

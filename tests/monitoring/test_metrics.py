@@ -16,7 +16,7 @@ import pytest
 
 from sparkiac import catalog, engines
 from sparkiac.host.status import metrics as host_metrics
-from sparkiac.plan.monitoring import dashboards, prometheus
+from sparkiac.plan.monitoring import grafana, prometheus
 from tests.monitoring import exporters
 from tests.monitoring.fleets import FULL, promtool, rendered, rules
 from tests.monitoring.queries import names
@@ -34,7 +34,7 @@ def queries() -> Iterator[str]:
     """Return every query of every alert and every panel."""
     for group in catalog.alert_groups().values():
         yield from (each.expr for each in group.alerts)
-    for dashboard in dashboards.EVERY:
+    for dashboard in grafana.EVERY:
         for panel in dashboard.panels:
             yield from (expr for expr, _ in panel.queries)
         for variable in dashboard.variables:
@@ -56,7 +56,7 @@ def test_a_query_reads_recorded_quantities_and_known_metrics(query: str) -> None
 
 def test_what_an_alert_and_a_panel_read_is_what_they_declare() -> None:
     declared = [(each.expr, each.records) for group in catalog.alert_groups().values() for each in group.alerts]
-    for dashboard in dashboards.EVERY:
+    for dashboard in grafana.EVERY:
         declared += [(expr, panel.records) for panel in dashboard.panels for expr, _ in panel.queries]
     for expr, records in declared:
         assert {name.removeprefix(prometheus.PREFIX) for name in names(expr) & RECORDED} == set(records), expr
@@ -105,7 +105,7 @@ def test_the_panels_parse_as_rules(tmp_path: Path) -> None:
     """Prometheus itself reads the query of every panel."""
     files = rendered(FULL)
     boards = [json.loads(content) for path, content in files.items() if "/grafana/config/json/" in path]
-    assert {each["uid"] for each in boards} == {f"sparkiac-{each.uid}" for each in dashboards.EVERY}
+    assert {each["uid"] for each in boards} == {f"sparkiac-{each.uid}" for each in grafana.EVERY}
     asked = [target["expr"] for board in boards for panel in board["panels"] for target in panel["targets"]]
     group = [{"record": f"q:{number}:q", "expr": expr} for number, expr in enumerate(asked)]
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "panels", "rules": group}]}))

@@ -10,7 +10,7 @@ import pytest
 from sparkiac import catalog
 from sparkiac.memory import startup
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import server_match
+from sparkiac.plan import startup_log
 from tests.plan.fleets import COMMIT, ONES, deployment, pins, planned
 from tests.started import log_of
 
@@ -47,7 +47,7 @@ def server(text: str) -> tuple[HostPlan, Container]:
 def compared(text: str, log: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Compare a log with the server of an inventory."""
     host, container = server(text)
-    return server_match.of_log(container, host, log, startup.read(log), None)
+    return startup_log.of_log(container, host, log, startup.read(log), None)
 
 
 def own_log(text: str, **changes: Any) -> str:  # noqa: ANN401  whatever a line says

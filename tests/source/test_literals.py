@@ -9,7 +9,7 @@ import pytest
 from sparkiac.catalog.interfaces import interface, versions
 from sparkiac.engines.tables import table
 from sparkiac.report import Report
-from sparkiac.source.literals import is_named
+from sparkiac.source.secrets import is_named
 from sparkiac.words.findings import as_data as as_json
 from sparkiac.words.findings import as_text
 from tests.plan.fleets import deployment, service

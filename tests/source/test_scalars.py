@@ -9,7 +9,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from sparkiac.source.scalars import Ambiguous, resolve
+from sparkiac.source.text import Ambiguous, resolve
 
 _CORE = YAML(typ="safe", pure=True)
 _OLD = yaml.SafeLoader("")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +14,12 @@ from sparkiac.commands.inputs import known, planned
 from sparkiac.fix.edits import edited
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fix.nodes import read as read_nodes
-from sparkiac.fleet.diagnosis import changes
-from sparkiac.fleet.diagnosis.changes import ChangeTarget
 from sparkiac.fleet.diagnosis.lines import Log
 from sparkiac.fleet.diagnosis.matching import DiagnosedServer, Occurrence
+from sparkiac.model.symptoms import FromLine, Remedy
 from sparkiac.pipeline import InputFile, Outcome
 from sparkiac.plan import Container, HostPlan, Plan
-from sparkiac.report import Edit, Report, Severity
+from sparkiac.report import REMOVE, Edit, Removal, Report, Scalar, Severity
 from sparkiac.report import Path as Keys
 from sparkiac.words.diagnose import Proposal
 
@@ -80,13 +79,13 @@ def propose(found: Sequence[Occurrence], context: Context) -> Proposal:
     raw, container = context.files[0].raw, context.container
     codes, done, refused = list[str](), list[str](), list[tuple[str, str]]()
     for seen in (each for each in found if each.symptom.change is not None):
-        code, wanted = seen.symptom.code, changes.targets(seen, container)
+        code, wanted = seen.symptom.code, targets(seen, container)
         if wanted:
             text, reason = _changed(raw, wanted, context)
             raw = text or raw
             codes += [code] if text else []
             refused += [] if text else [(code, reason)]
-        elif changes.are_met(seen, container):
+        elif are_met(seen, container):
             done.append(code)
     name = context.files[0].name
     return Proposal(raw, write.diff_of(name, context.files[0].raw, raw), tuple(codes), tuple(done), tuple(refused))
@@ -117,7 +116,7 @@ def _changed(raw: bytes, wanted: Sequence[ChangeTarget], context: Context) -> tu
     reason, path = "", context.container.path
     for null in (False, True):
         try:
-            text, outcome = tried(raw, changes.edits(wanted, path, written(raw, path), null=null), context)
+            text, outcome = tried(raw, edits(wanted, path, written(raw, path), null=null), context)
         except CannotEdit as error:
             reason = str(error)
             continue
@@ -131,7 +130,7 @@ def _fault(wanted: Sequence[ChangeTarget], outcome: Outcome, context: Context) -
     if outcome.plan is None:
         return "the inventory does not load with it"
     container = deployments(outcome.plan)[context.container.name][0][1]
-    if not all(changes.is_met(each, container) for each in wanted):
+    if not all(is_met(each, container) for each in wanted):
         return "another layer of the inventory sets the value"
     added = added_errors(context.report, outcome.report)
     return f"it adds {', '.join(added)}" if added else ""
@@ -139,3 +138,65 @@ def _fault(wanted: Sequence[ChangeTarget], outcome: Outcome, context: Context) -
 
 def _errors(report: Report) -> Counter[str]:
     return Counter(each.code for each in report.findings if each.severity is Severity.ERROR)
+
+
+class ChangeTarget(NamedTuple):
+    """A value that a change sets; None removes it."""
+
+    group: str
+    """Key of the deployment: `set`, `env` or `speculative`."""
+    name: str
+    value: str | int | float | bool | None
+
+
+def targets(seen: Occurrence, container: Container) -> tuple[ChangeTarget, ...]:
+    """Return what has to change for one symptom; empty if nothing does, or if no change is certain."""
+    return tuple(each for each in _certain(seen, container) if not is_met(each, container))
+
+
+def are_met(seen: Occurrence, container: Container) -> bool:
+    """Return whether a container already has the change for a symptom."""
+    certain = _certain(seen, container)
+    return bool(certain) and all(is_met(each, container) for each in certain)
+
+
+def is_met(target: ChangeTarget, container: Container) -> bool:
+    """Return whether a container has a value as a change sets it."""
+    values: dict[str, Mapping[str, object]] = {
+        "set": container.server.options,
+        "env": container.command.env,
+        "speculative": container.server.speculative or {},
+    }
+    return values[target.group].get(target.name) == target.value
+
+
+def edits(found: Sequence[ChangeTarget], path: Keys, written: Mapping[str, object], *, null: bool) -> tuple[Edit, ...]:
+    """Return the edits of a deployment. `written` is the deployment as the inventory has it.
+
+    A value is removed by cutting its line, or with `null` by writing null, which also hides the value of the recipe.
+    """
+    return tuple(Edit((*path, each.group, each.name), _new(each, written, null=null)) for each in found)
+
+
+def _new(target: ChangeTarget, written: Mapping[str, object], *, null: bool) -> Scalar | Removal:
+    values = written.get(target.group)
+    is_written = isinstance(values, Mapping) and target.name in values
+    return REMOVE if target.value is None and is_written and not null else target.value
+
+
+def _certain(seen: Occurrence, container: Container) -> tuple[ChangeTarget, ...]:
+    change = seen.symptom.change
+    if change is None or not seen.known or any(name not in container.server.options for name in change.requires):
+        return ()
+    return tuple(_targets(change, seen.groups))
+
+
+def _targets(change: Remedy, groups: Mapping[str, str]) -> Iterator[ChangeTarget]:
+    for name, new in change.set.items():
+        if not isinstance(new, FromLine):
+            yield ChangeTarget("set", name, new)
+        elif new.group in groups:
+            yield ChangeTarget("set", name, int(groups[new.group]))
+    if change.remove_env is not None and change.remove_env.group in groups:
+        yield ChangeTarget("env", groups[change.remove_env.group], None)
+    yield from (ChangeTarget("speculative", name, value) for name, value in change.speculative.items())

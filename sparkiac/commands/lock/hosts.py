@@ -72,13 +72,9 @@ def pin(inventory: Path, names: tuple[str, ...], output_format: str, *, upgrade:
 def _read(hosts: Iterable[HostPlan]) -> tuple[dict[str, Software], dict[str, HostFailure]]:
     from sparkiac.fleet import machine, query
 
-    found, failures = {}, {}
-    for host, result in machine.software(map(query.endpoint, hosts)):
-        if isinstance(result, query.HostFailure):
-            failures[host.name] = result
-        else:
-            found[host.name] = result
-    return found, failures
+    read = {host.name: result for host, result in machine.software(map(query.endpoint, hosts))}
+    failures = {name: each for name, each in read.items() if isinstance(each, query.HostFailure)}
+    return {name: each for name, each in read.items() if not isinstance(each, query.HostFailure)}, failures
 
 
 def sets(found: dict[str, Software], failures: dict[str, HostFailure], today: date) -> dict[str, HostSet]:

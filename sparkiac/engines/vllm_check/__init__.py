@@ -12,7 +12,7 @@ from typing import Any
 
 from sparkiac.catalog.interfaces import Interface, OptionSpec
 from sparkiac.engines.tables import written
-from sparkiac.engines.vllm_check import names, objects, values, words
+from sparkiac.engines.vllm_check import objects, values, words
 from sparkiac.engines.vllm_check.words import Fault
 
 __all__ = ["Fault", "check", "check_words"]
@@ -57,7 +57,7 @@ def _judged(given: Sequence[words.Given], interface: Interface, others: frozense
 
 
 def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozenset[str]) -> Iterator[Fault]:
-    unknown = names.of_option(option.name, word, interface, given=others)
+    unknown = values.of_option(option.name, word, interface, given=others)
     wrong = values.fault(option, word)
     if unknown is not None:
         yield Fault("name", option.name, unknown.problem, (), word, unknown.known, unknown.registry)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sparkiac.catalog.interfaces import Interface, KeySpec, release
-from sparkiac.engines.vllm_check import names
+from sparkiac.engines.vllm_check import values
 from sparkiac.engines.vllm_check.values import lowered, outside
 from sparkiac.engines.vllm_check.words import Fault, FaultKind
 
@@ -46,7 +46,7 @@ def _keys(
 
 def _of_key(option: str, path: tuple[str, ...], value: object, name: str, interface: Interface) -> Iterator[Fault]:
     key = interface.objects[name][path[-1]]
-    named = names.of_key(name, path[-1], value, interface)
+    named = values.of_key(name, path[-1], value, interface)
     nested = next((each for each in _alternatives(key.type) if each in interface.objects), None)
     if named is not None:
         yield Fault("name", option, named.problem, path, str(value), named.known, named.registry)

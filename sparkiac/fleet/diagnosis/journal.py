@@ -78,8 +78,6 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
     return HostLogs(tuple(log for log in logs if log.lines))
 
 
-SENT: Final = ("__init__.py", "contract.py", "durable.py", "local.py", "sent/__init__.py", "sent/logs.py")
-"""What `sent.logs` imports."""
 _TOGETHER_S: Final = 0.3
 """Lines that arrive within this time are put in order."""
 _WAITING: Final = 1000
@@ -148,7 +146,7 @@ def merged(
 
 def _started(host: HostPlan, units: tuple[str, ...], wanted: LogRequest) -> RunningProgram:
     since, follows = "" if wanted.since_s is None else str(wanted.since_s), "follow" if wanted.follow else ""
-    sent = programs.bundled("sent.logs", SENT, str(wanted.lines), since, follows, *units)
+    sent = programs.bundled("sent.logs", str(wanted.lines), since, follows, *units)
     there, words = endpoint(host), ("sh", "-c", AS_ROOT, "sh", "python3", *sent.words)
     return RunningProgram(there.target, words, program=sent.text, port=there.port)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, Storage
-from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
+from sparkiac.plan.monitoring import alertmanager, grafana, prometheus
 from sparkiac.plan.monitoring.prometheus import offered, recorded
 from sparkiac.plan.parts import BindMount, ConfigDocument, Dependency, Secret, memory_source, stated_bytes
 from sparkiac.plan.services import http_check
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sparkiac.model.monitoring import Alerts, Grafana, Prometheus
     from sparkiac.model.resolved import ResolvedExporters, ResolvedFleet, ResolvedHost, ResolvedMonitoringContainer
     from sparkiac.plan.image import Images
-    from sparkiac.plan.monitoring.scraping import ScrapeTarget
+    from sparkiac.plan.monitoring.prometheus import ScrapeTarget
     from sparkiac.plan.topology import Route
     from sparkiac.report import Path
     from sparkiac.resolve.leaves import Leaves
@@ -82,7 +82,7 @@ class _Site(NamedTuple):
             storage=Storage(mounts=tuple(sorted((*own.mounts, *kept), key=lambda each: each.target)), data=data),
             checks=Checks(None if values.healthcheck == () else http_check(url), values.health),
             timeouts=values.timeouts,
-            secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
+            secrets=tuple(Secret(each, f"{prometheus.KEY_DIRECTORY}/{each}") for each in own.secrets),
             memory_bytes=stated_bytes(values.memory_gib),
             memory_source=memory_source(self.leaves, (BASE, *path)),
             documents=own.documents,
@@ -112,7 +112,7 @@ def watch(
     if values.grafana is not None and written.grafana is not None:
         shown = _grafana(site, written.grafana, values.grafana, (server, on), frozenset(quantities))
         found[written.grafana.hosts].append(shown)
-    targets = scraping.targets({name: (*placed[name], *found[name]) for name in hosts}, hosts, on=on)
+    targets = prometheus.targets({name: (*placed[name], *found[name]) for name in hosts}, hosts, on=on)
     # Prometheus scrapes itself, so its files are known only when it is placed.
     words = _prometheus_words(written.prometheus, _listen(values.prometheus, hosts[on]))
     own = _prometheus(inventory, words, targets, quantities)
@@ -133,7 +133,7 @@ def _prometheus(
     inventory: Inventory, words: tuple[str, ...], targets: tuple[ScrapeTarget, ...], recorded: Mapping[str, str]
 ) -> _Own:
     sender = next((each.address for each in targets if each.job == "alertmanager"), None)
-    jobs = scraping.jobs(targets, inventory.monitoring.external)
+    jobs = prometheus.jobs(targets, inventory.monitoring.external)
     files = (
         ConfigDocument("prometheus.yml", prometheus.configuration(jobs, fleet=inventory.name, alertmanager=sender)),
         ConfigDocument("rules.yml", prometheus.rules(recorded)),
@@ -171,11 +171,11 @@ def _grafana(
 ) -> Container:
     """Return Grafana, which reads from a Prometheus on a host."""
     at, secret, (server, on) = written.hosts, written.admin_password.secret, prometheus_on
-    way = scraping.reach(server, on, site.hosts, on=at)
+    way = prometheus.reach(server, on, site.hosts, on=at)
     documents = tuple(ConfigDocument(*each) for each in grafana.files(way.origin or "", recorded))
     own = _configured("grafana", grafana.INSIDE, (), documents, (secret,))
     address = bind_address(site.hosts[at], values.bind)
-    env = grafana.environment(address, values.port, f"{scraping.KEY_DIRECTORY}/{secret}")
+    env = grafana.environment(address, values.port, f"{prometheus.KEY_DIRECTORY}/{secret}")
     shown = site.container(at, ("grafana",), values, own._replace(env=env))
     return shown._replace(dependencies=(_source(server, on, way),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sparkiac.model.monitoring import Alerts, Email, Telegram, Webhook
-from sparkiac.plan.monitoring.scraping import KEY_DIRECTORY
+from sparkiac.plan.monitoring.prometheus import KEY_DIRECTORY
 
 _RECEIVER: Final = "everybody"
 _TEXT: Final = (

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac.plan import Plan
 from sparkiac.plan.promise import is_probed
 from sparkiac.render import jsontext
-from sparkiac.render.kubernetes import groups, network, notes, objects, pods, volumes
+from sparkiac.render.kubernetes import groups, notes, objects, pods, volumes
 from sparkiac.render.kubernetes.objects import KubernetesError, Node
 from sparkiac.render.kubernetes.pods import Files
 from sparkiac.report.artifact import Artifact
@@ -59,9 +59,9 @@ def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> 
         found = {"leaderworkerset": groups.group(nodes, own)}
     else:
         found = {"deployment": pods.deployment(nodes[0], Files(own))}
-        found["networkpolicy"] = network.policy(nodes[0], users)
-    if network.is_reachable(nodes[0]):
-        found["service"] = network.service(nodes[0].container)
+        found["networkpolicy"] = objects.policy(nodes[0], users)
+    if objects.is_reachable(nodes[0]):
+        found["service"] = objects.service(nodes[0].container)
     return [objects.artifact(f"{name}/{kind}.yaml", data) for kind, data in found.items()]
 
 

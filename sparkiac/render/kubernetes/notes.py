@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sparkiac.plan import Container, HostPlan, Plan, confinement, unwritten
 from sparkiac.plan.links import is_address
 from sparkiac.plan.topology import GATEWAY_ENTRY
-from sparkiac.render.kubernetes import network, objects, pods
+from sparkiac.render.kubernetes import objects, pods
 from sparkiac.render.kubernetes.objects import Node
 from sparkiac.render.templates import fill
 from sparkiac.report import hints
@@ -115,7 +115,7 @@ def _of_group(nodes: Sequence[Node]) -> Iterator[str]:
     if any(each.sockets for each in lookups):
         names = "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME"
         yield f"{name}: {names} are not looked up; set them under `env` of the deployment"
-    if listen is not None and not network.is_reachable(nodes[0]):
+    if listen is not None and not objects.is_reachable(nodes[0]):
         yield f"{name}: no Service, because it listens on {listen[0]} only; clients use {listen[0]}:{listen[1]}"
 
 
