@@ -63,19 +63,24 @@ def recognised(text: str, name: str) -> str | None:
 
 
 def mistaken(name: str, raw: bytes, document: Document) -> Finding | None:
-    """Return one finding for a file of another tool that was given as an inventory.
+    """Return one finding for a lock or a file of another tool that was given as an inventory.
 
     It replaces one finding for each key that an inventory would have.
     """
     data = document.data
-    if not isinstance(data, dict) or data.keys() & {"hosts", "deployments"}:
+    if not isinstance(data, dict):
+        return None
+    if data.keys() >= {"version", "images"}:
+        return _mistaken("it is a lock", document, "name its inventory, which has the same name without .lock")
+    if data.keys() & {"hosts", "deployments"}:
         return None
     services = data.get("services")
     if isinstance(services, dict) and any(isinstance(each, dict) and "kind" in each for each in services.values()):
         return None
     kind = recognised(raw.decode(), name)
-    if kind is None:
-        return None
     hint = f"`sparkiac import {name}` converts it to a draft"
-    message = f"not an inventory: the file is in {kind} format"
-    return Finding("INV003", "missing-key", Severity.ERROR, message, document.at_key(()), hint)
+    return None if kind is None else _mistaken(f"the file is in {kind} format", document, hint)
+
+
+def _mistaken(what: str, document: Document, hint: str) -> Finding:
+    return Finding("INV003", "missing-key", Severity.ERROR, f"not an inventory: {what}", document.at_key(()), hint)

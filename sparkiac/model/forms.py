@@ -5,10 +5,16 @@ Names are restricted because they become paths, unit names, container names and 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 FORMS: Final[dict[str, str]] = {}
 """Regular expression → the description of what it matches, for the message about a value that does not match."""
+
+
+def as_name(text: str) -> str:
+    """Return the name that was meant by a text with capitals, spaces, dots or underscores."""
+    return re.sub(r"[_. ]", "-", text.lower())
 
 
 def _form(pattern: str, words: str) -> str:

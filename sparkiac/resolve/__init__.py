@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.model import resolved
+from sparkiac.report.hints import slip_of
 from sparkiac.resolve import builds, monitoring, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 from sparkiac.source.gate import present_name
@@ -104,6 +105,8 @@ def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tup
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
     document = inventory.document
     found = (*references.check(document, library), *uses.check_fragments(document, library))
+    if any(slip_of(key, ("deployments", "services")) for key in references.unknown_sections(document)):
+        return found  # what the misspelt section has is not unknown
     return (*found, *uses.check(document), *uses.check_turns(document))
 
 

@@ -16,7 +16,7 @@ from sparkiac.catalog import library
 from sparkiac.catalog.library import Library, RecipeText
 from sparkiac.model import forms
 from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
-from sparkiac.model.inventory import Deployment
+from sparkiac.model.inventory import Deployment, Inventory
 from sparkiac.report import Finding, Loc, Path, Severity
 from sparkiac.report.hints import nearest, slip_of
 from sparkiac.source import Source
@@ -48,11 +48,11 @@ def check(document: Document, library: Library) -> Iterator[Finding]:
     for name, deployment in deployments.items():
         yield from _recipe(document, name, deployment, library)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
-    yield from _canaries(document, hosts)
+    yield from _known(document, mapping(document.data, "rollout").get("canary"), ("rollout", "canary"), hosts)
     for model, own in entries(document, "own_models").items():
-        if isinstance(own.get("host"), str) and own["host"] not in hosts:
-            yield _unknown_host(document, own["host"], hosts, ("own_models", model, "host"))
-    yield from _monitoring(document, hosts)
+        yield from _known(document, own.get("host"), ("own_models", model, "host"), hosts)
+    for name, part in entries(document, "monitoring").items():
+        yield from _hosts(document, ("monitoring", name), part, known=hosts)
     for name, service in entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
@@ -86,13 +86,6 @@ def _engines(found: Library) -> Iterator[Finding]:
     for recipe in found.recipes.values():
         if recipe.value is not None:
             yield from _engine(recipe.value.engine, recipe.document.at_value(("engine",)))
-
-
-def _monitoring(document: Document, known: Entries) -> Iterator[Finding]:
-    """Check the hosts of Prometheus, Grafana and the fleet timer."""
-    for part in ("prometheus", "grafana", "timer"):
-        entry = entries(document, "monitoring").get(part, {})
-        yield from _hosts(document, ("monitoring", part), entry, known=known)
 
 
 def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
@@ -241,7 +234,7 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
     chosen = dict(_chosen(entry.get("hosts"), (*base, "hosts")))
     for path, host in chosen.items() if known else ():
         if host not in known:
-            yield _unknown_host(document, host, known, path)
+            yield from _unknown_host(document, host, known, path)
         elif host in seen:
             yield error(TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
         elif len(chosen) > 1 and known[host].get("fabric") is None:
@@ -256,27 +249,26 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
             yield _unknown("host of this deployment", host, chosen.values(), place)
 
 
-def _canaries(document: Document, known: Entries) -> Iterator[Finding]:
-    """Check the hosts under `rollout.canary`."""
-    rollout = mapping(document.data, "rollout")
-    for path, host in _chosen(rollout.get("canary"), ("rollout", "canary")):
+def _known(document: Document, hosts: object, base: Path, known: Entries) -> Iterator[Finding]:
+    """Check that one host or each host of a list is known."""
+    for path, host in _chosen(hosts, base):
         if host not in known:
-            yield _unknown_host(document, host, known, path)
+            yield from _unknown_host(document, host, known, path)
 
 
 def _chosen(hosts: object, path: Path) -> Iterator[tuple[Path, str]]:
     """Return path and name of each host; the value is one name or a list of names."""
-    if isinstance(hosts, str):
-        yield path, hosts
-    elif isinstance(hosts, tuple):
-        yield from (((*path, index), host) for index, host in enumerate(hosts) if isinstance(host, str))
+    for index, host in enumerate(hosts if isinstance(hosts, tuple) else (hosts,)):
+        if name := _name(forms.NAME, host):
+            yield ((*path, index) if isinstance(hosts, tuple) else path), name
 
 
-def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> Finding:
+def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> Iterator[Finding]:
     if host in entries(document, "retired"):
         hint = f"use another host, or move {host} from `retired:` to `hosts:`"
-        return error(UNKNOWN, f"host {host!r} is retired", document.at_value(path), hint)
-    return _unknown("host", host, known, document.at_value(path))
+        yield error(UNKNOWN, f"host {host!r} is retired", document.at_value(path), hint)
+    elif host not in {*map(forms.as_name, known), *unknown_sections(document)}:
+        yield _unknown("host", host, known, document.at_value(path))
 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:
@@ -286,6 +278,11 @@ def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:
 def error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
     """Return a finding."""
     return Finding(*code, Severity.ERROR, message, loc, hint)
+
+
+def unknown_sections(document: Document) -> tuple[str, ...]:
+    """Return the keys at the top level that no inventory has: misspelt ones, and entries that are not indented."""
+    return tuple(str(path[0]) for path in document.keys if len(path) == 1 and path[0] not in Inventory.model_fields)
 
 
 def mapping(data: object, key: str) -> dict[str, Any]:

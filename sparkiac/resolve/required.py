@@ -131,9 +131,11 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: E
 
 def _percent(given: object) -> str:
     """Return a hint for a share that is written in percent, as 85 or as the text 85%."""
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?) ?%?", str(given))
-    share = float(found[1]) / 100 if found else 0
-    return f"for {share * 100:g} %, write {share:g}" if _is_share(share) else ""
+    found = re.fullmatch(r"(\d{0,3}(?:\.\d+)?) ?(%?)", str(given))
+    number = float(found[1] or 0) if found else 0
+    if isinstance(given, str) and found and not found[2] and _is_share(number):
+        return "write it without quotation marks"
+    return f"for {number:g} %, write {number / 100:g}" if _is_share(number / 100) else ""
 
 
 def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:

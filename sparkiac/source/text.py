@@ -133,7 +133,11 @@ def syntax_fault(text: str, error: Exception) -> TextFault:
     if "flow" in context and begun[0] < line:
         context += f" that begins in line {begun[0] + 1}"
     before, this = ("", *text.split("\n"))[line : line + 2]
-    hint = _hint(before, this, column, problem)
+    hint = _hint(this, column, problem)
+    if odd := _ODD_BLANK.search(f"{before}\n{this}"):
+        at = _mark_at(odd.string, odd.start(1))
+        line, column = line + at.line - 2, at.column - 1
+        hint = f"replace U+{ord(odd[1]):04X}, which only looks like a space, by a space"
     message = f"not valid YAML: {problem}{context}"
     if "quoted scalar" in context and "end of stream" in problem:
         message = "not valid YAML: the quoted text that begins here is not closed"
@@ -161,13 +165,11 @@ def _unclosed_quote(text: str, error: Exception) -> TextFault | None:
     return TextFault("YML004", Mark(line, column, line, column + 1), message, "close the quotation mark on this line")
 
 
-def _hint(before: str, line: str, column: int, problem: str) -> str:
-    """Return a hint, from the parser's message, the text before the position, and the line above."""
+def _hint(line: str, column: int, problem: str) -> str:
+    """Return a hint, from the parser's message and the text before the position."""
     head, character = line[:column], line[column : column + 1]
     if character == "\t":
         return "indent with spaces, not tabs"
-    if odd := _ODD_BLANK.search(f"{before}\n{line}"):
-        return f"replace U+{ord(odd[1]):04X}, which only looks like a space, by a space"
     if "cannot start any token" in problem:
         return f"quote a value that starts with {character}"
     alone = _ALONE.fullmatch(head) is not None

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
-from sparkiac.report.hints import nearest, slip_of
+from sparkiac.report.hints import closest, nearest, slip_of
 from sparkiac.source import secrets, tagged, wording
 from sparkiac.source.tagged import models_at
 from sparkiac.source.wording import dotted
@@ -59,7 +59,8 @@ def explain(
     chosen = [
         place
         for place, details in faults.items()
-        if place.kind or place.path not in inner or not {detail["type"] for detail in details} <= _OTHER_BRANCH
+        if not (place.kind == "missing" and _instead(place.path, document) in faults)
+        and (place.kind or place.path not in inner or not {detail["type"] for detail in details} <= _OTHER_BRANCH)
     ]
     document = _without_likely_secrets(document, chosen)
     first = sorted(chosen, key=lambda place: _loc(place, document).mark)[:limit]
@@ -164,7 +165,7 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
         return f"to make it a text, quote it: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
     if isinstance(given, str) and (hint := wording.of_text(given, detail)):
         return hint
-    if detail["type"] in wording.MAPPINGS and isinstance(given, str | tuple):
+    if (detail["type"] == "dict_type" or not detail["loc"]) and isinstance(given, str | tuple):
         return "write `name: value` for each, on separate lines or inside { }"
     return ""
 
@@ -174,7 +175,7 @@ def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], d
     given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
     if len(details) == 1 and kind in wording.MAPPINGS and len(owners := models_at(model, path, document.data)) == 1:
         return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
-    if kind == "too_short":
+    if kind in {"too_short", "float_type", "int_type"}:
         return _description(model, path, document)
     if not isinstance(given, int | float) or kind not in _RANGES or " or " in context.get("expected", ""):
         return ""
@@ -183,11 +184,17 @@ def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], d
     return _description(model, path, document)
 
 
+def _instead(path: Path, document: Document) -> _Position:
+    """Return the unknown key that was written instead of a missing one; the missing one itself if there is none."""
+    given, needed = _at(document, path[:-1]), str(path[-1])
+    keys = [str(key) for key in given] if isinstance(given, dict) else []
+    of_others = (key for key in keys if wording.of_key(key, {needed})[0])
+    return _Position((*path[:-1], slip_of(needed, keys) or next(of_others, needed)), "extra_forbidden")
+
+
 def _slip(path: Path, document: Document) -> str:
-    """Return which key beside a missing one was meant to be it; empty if none is that close."""
-    given = _at(document, path[:-1])
-    found = slip_of(str(path[-1]), map(str, given)) if isinstance(given, dict) else None
-    return "" if found is None else f"did you mean {path[-1]!r} instead of {found!r}?"
+    found = _instead(path, document).path[-1]
+    return "" if found == path[-1] else f"did you mean {path[-1]!r} instead of {found!r}?"
 
 
 def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
@@ -197,11 +204,24 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
     fields = owners[0].model_fields
     if key != key.strip():
         return "remove the character before or after the value that only looks like a space"
-    if len(path) > 1 and (hint := wording.of_key(key, fields)):
+    if hint := wording.of_key(key, fields)[1]:
         return hint
-    compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
-    engines_own = compound and issubclass(owners[0], Settings)
-    return "put engine options under `set`" if engines_own else nearest(key, fields)
+    if len(path) == 1 and (section := _section(_at(document, path), model)):
+        return f"indent it, so that it is under `{section}`"
+    engines_own = "_" in key.replace("-", "_") and issubclass(owners[0], Settings)
+    return closest(key, fields) or ("put engine options under `set`" if engines_own else nearest(key, fields))
+
+
+def _section(entry: object, model: type[BaseModel]) -> str:
+    """Return the first section of which this can be an entry; empty if there is none."""
+    if not isinstance(entry, dict) or not entry:
+        return ""
+    for section in model.model_fields:
+        for each in models_at(model, (section, ""), {section: {"": entry}}):
+            needed = {name for name, field in each.model_fields.items() if field.is_required()}
+            if needed <= entry.keys() <= each.model_fields.keys():
+                return section
+    return ""
 
 
 def _description(model: type[BaseModel], path: Path, document: Document) -> str:

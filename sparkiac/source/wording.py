@@ -52,24 +52,33 @@ _IPV4: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _PUBLISHED: Final = re.compile(r"(\d{1,5}):\d{1,5}")
 
 _LENGTH: Final = "write `set: {max_model_len: …}`; its name is ctx_size in llama.cpp, context_length in SGLang"
-_PARALLEL: Final = "write `set: {tensor_parallel_size: …}`"
 _OPTIONS: Final = "put engine options under `set`, each in snake_case: `set: {max_num_seqs: 8}`"
-_VARIABLES: Final = "write `env: {NAME: value}`"
-_MOUNTS: Final = "write `container: {mounts: {/path/in/container: {source: /path/on/host}}}`"
 _PIN: Final = "the lock has the commit; `revisions: {organisation/name: …}` at the top level chooses another"
-_HOSTS: Final = "write `hosts: HOST`, or `hosts: [HOST, HOST]`"
-_FOREIGN_KEYS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("context", "ctx", "context_length", "ctx_size", "max_model_len"), _LENGTH),
-    **dict.fromkeys(("tp", "tensor_parallel", "tensor_parallel_size"), _PARALLEL),
-    **dict.fromkeys(("args", "command", "cmd", "flags", "options", "overrides", "extra_args"), _OPTIONS),
-    **dict.fromkeys(("environment", "envs", "variables"), _VARIABLES),
-    **dict.fromkeys(("volumes", "mounts", "volume"), _MOUNTS),
-    **dict.fromkeys(("revision", "commit", "sha"), _PIN),
-    **dict.fromkeys(("host", "node", "nodes", "place", "server"), _HOSTS),
-    "ports": "write `port: 8000`, the port on the host",
-    "gpu_memory_utilisation": "write `set: {gpu_memory_utilization: …}`",
-}
-"""How a key of other tools for a deployment is written in an inventory."""
+_GPUS: Final = "remove it: each host serves with its GPU; a model on more GPUs has more hosts, `hosts: [HOST, HOST]`"
+_MOUNTS: Final = "mounts: {/path/in/container: {source: /path/on/host}}"
+_PLATFORM: Final = "it belongs to a platform: `platforms: {NAME: {rdma_ports: …}}` at the top level"
+_RESTART: Final = "remove it: systemd restarts a unit that has ended; `timeouts: {restart_delay_s: …}` delays that"
+_HOSTS: Final = "the key is `hosts`: in a deployment `hosts: HOST`, or `hosts: [HOST, HOST]`"
+_FOREIGN_KEYS: Final = (
+    ("context ctx context_length ctx_size max_model_len", "set", _LENGTH),
+    ("tp tensor_parallel tensor_parallel_size", "set", "write `set: {tensor_parallel_size: …}`"),
+    ("gpu_memory_utilisation", "set", "write `set: {gpu_memory_utilization: …}`"),
+    ("args command cmd flags options overrides extra_args", "set", _OPTIONS),
+    ("environment envs variables", "env", "write `env: {NAME: value}`"),
+    ("volumes mounts volume", "mounts", f"write `{_MOUNTS}`"),
+    ("volumes mounts volume", "container", f"write `container: {{{_MOUNTS}}}`"),
+    ("revision commit sha", "recipe", _PIN),
+    ("host node nodes place server", "hosts", _HOSTS),
+    ("ip ansible_host hostname", "address", "write `address: …`, an IPv4 address or a DNS name"),
+    ("user port ansible_user ansible_port", "ssh", "write `ssh: {user: …, port: …}`"),
+    ("folder directory dir", "path", "write `path: …`"),
+    ("rdma_ports", "platform", _PLATFORM),
+    ("gpus", "recipe", _GPUS),
+    ("restart", "timeouts", _RESTART),
+    ("depends_on", "uses", "write `uses: [NAME]` for what it gets answers from; sparkiac orders the starts"),
+    ("ports", "port", "write `port: 8000`, the port on the host"),
+)
+"""Keys of other tools, the key here that has their place, and how it is written."""
 
 
 def reason(details: Sequence[ErrorDetails]) -> str:
@@ -144,10 +153,14 @@ def _typed(value: object) -> str:
     return f"{word} {shown(value)}"
 
 
-def of_key(key: str, fields: Collection[str]) -> str:
-    """Return how a key of another tool is written here; empty if it is none. `fields`: the keys of its mapping."""
-    hint = _FOREIGN_KEYS.get(key.lower().replace("-", "_"), "")
-    return hint if ("hosts" if hint is _HOSTS else "set") in fields else ""
+def of_key(key: str, fields: Collection[str]) -> tuple[str, str]:
+    """Return the key here that has the place of another tool's, and how it is written; both empty if there is none.
+
+    `fields`: the keys of its mapping.
+    """
+    name = key.lower().replace("-", "_")
+    found = ((here, hint) for keys, here, hint in _FOREIGN_KEYS if name in keys.split() and here in fields)
+    return next(found, ("", ""))
 
 
 def of_text(given: str, detail: ErrorDetails) -> str:
@@ -163,8 +176,10 @@ def of_text(given: str, detail: ErrorDetails) -> str:
 
 
 def _number(given: str, _: ErrorDetails) -> str:
-    if given.isascii() and given.isdigit():
+    if re.fullmatch(r"\d+(\.\d+)?", given, re.ASCII):
         return "write it without quotation marks"
+    if re.fullmatch(r"\d{1,6}[kK]", given, re.ASCII):
+        return f"write {int(given[:-1]) * 1024}"
     published = _PUBLISHED.fullmatch(given)
     return f"write the port of the host alone: {published[1]}" if published else ""
 
@@ -195,7 +210,7 @@ def _name(given: str, _: ErrorDetails) -> str:
     several = [each.strip() for each in given.split(",")]
     if len(several) > 1 and all(re.fullmatch(forms.NAME, each) for each in several):
         return f"write a list: [{', '.join(several)}]"
-    name = re.sub(r"[_. ]", "-", given.lower())
+    name = forms.as_name(given)
     return f"write {name}" if re.fullmatch(forms.NAME, name) else ""
 
 
@@ -205,14 +220,12 @@ def _option(given: str, _: ErrorDetails) -> str:
 
 
 def _address(given: str, _: ErrorDetails) -> str:
-    if "://" in given:
-        return "write the address alone: " + given.partition("://")[2].partition("/")[0].partition(":")[0]
-    if given.count(":") > 1:
+    rest = given.rpartition("://")[2]
+    if rest.count(":") > 1:
         return "write the IPv4 address of the host or its DNS name"
-    alone = given.rpartition("@")[2].partition(":")[0]
-    if alone != given and re.fullmatch(forms.ADDRESS, alone):
-        return f"write {alone}; `ssh: {{user: …, port: …}}` of the host sets login and port"
-    return ""
+    alone = rest.rpartition("@")[2].partition("/")[0].partition(":")[0]
+    hint = f"write the address alone: {alone}; `ssh: {{user: …, port: …}}` of the host sets login and port"
+    return hint if re.fullmatch(forms.ADDRESS, alone) else ""
 
 
 def _without_scheme(given: str, _: ErrorDetails) -> str:
@@ -224,11 +237,14 @@ def _handle(given: str, _: ErrorDetails) -> str:
     if given.startswith("/"):
         own = f"own_models: {{me/NAME: {{host: HOST, path: {given}}}}}"
         return f"write `model: me/NAME`, and at the top level `{own}`"
+    if re.fullmatch(forms.FILE, given):
+        return f"write it with its organisation: organisation/{given}; one of your own is me/{given}"
     handle = "/".join(given.partition("://")[2].split("/")[1:3])
     return f"write {handle}" if re.fullmatch(forms.HANDLE, handle) else ""
 
 
 _OF_TYPE: Final[Mapping[str, Callable[[str, ErrorDetails], str]]] = {
+    "float_type": _number,
     "int_type": _number,
     "literal_error": _choice,
     "tuple_type": _list,

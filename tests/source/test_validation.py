@@ -173,7 +173,7 @@ def test_a_number_is_quoted_as_it_stands() -> None:
             "the lock has the commit; `revisions: {organisation/name: …}` at the top level chooses another",
         ),
         ("environment: {A: b}", "write `env: {NAME: value}`"),
-        ("server: a", "write `hosts: HOST`, or `hosts: [HOST, HOST]`"),
+        ("server: a", "the key is `hosts`: in a deployment `hosts: HOST`, or `hosts: [HOST, HOST]`"),
         ("model-store: /srv", "did you mean 'model_store'?"),
         ("prot: 1", "did you mean 'port'?"),
     ],
@@ -207,7 +207,6 @@ def test_a_bad_name_hides_no_fault_below_it() -> None:
     messages = [finding.message for finding in findings("name: lab\nhosts: {'a b': {adress: x}}\n")]
     assert messages == [
         f"name in hosts: 'a b' is not {NAME}",
-        "hosts.'a b' needs the key 'address'",
         "unknown key 'adress' in hosts.'a b'",
     ]
 
