@@ -177,7 +177,7 @@ def _filled(settings: str, values: Mapping[str, object]) -> str:
     written = {name: json.dumps(str(value), ensure_ascii=False)[1:-1] for name, value in values.items()}
     lines = map(_SettingsLine, settings.splitlines())
     kept = (each for each in lines if all(values.get(name) for name in each.get_identifiers()))
-    return "".join(f"{each.substitute(written)}\n" for each in kept)
+    return "\n".join(each.substitute(written) for each in kept)
 
 
 def page(servers: tuple[ServedDeployment, ...]) -> Blocks:
@@ -215,5 +215,5 @@ def _settings(setup: ClientSetup) -> Iterator[Block]:
         yield line("\n", (setup.title, "bold"), f": not possible: {setup.obstacle}")
         return
     yield line("\n", (setup.title, "bold"), f": {setup.file}")
-    yield Verbatim(textwrap.indent(setup.settings, "  ").rstrip("\n"))
+    yield Verbatim(textwrap.indent(setup.settings, "  "))
     yield bullets(setup.notes)

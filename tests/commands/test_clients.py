@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from sparkiac import catalog
 from sparkiac.cli import cli
 from tests.host.probed import Service
-from tests.plan.fleets import ONES, PAIR, deployment
+from tests.plan.fleets import ONES, PAIR, deployment, service
 from tests.serving import serving
 
 if TYPE_CHECKING:
@@ -161,6 +161,12 @@ def test_several_deployments_need_a_name_for_a_file(tmp_path: Path) -> None:
     code, text = run(tmp_path, given, "othre")
     assert code == 2
     assert "did you mean 'other'" in text
+
+
+def test_an_inventory_without_deployments_is_refused(tmp_path: Path) -> None:
+    code, text = run(tmp_path, service())
+    assert code == 2
+    assert "no deployment of the inventory accepts requests" in text
 
 
 def test_the_page_has_each_part(tmp_path: Path) -> None:
