@@ -209,5 +209,7 @@ class ClientSettings(Model):
     """Documentation of the program."""
     read: Annotated[str, Field(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")]
     """Day on which the sources were read."""
+    tried: ShortText | None = None
+    """Release that ran with these settings, and what it did."""
     not_verified: tuple[ShortText, ...] = ()
-    """Claims that no run of the program has shown."""
+    """What no run of the program has shown."""

@@ -138,8 +138,9 @@ def _setup(client: ClientSettings, unit: Container, promise: Promise, values: Ma
     if obstacle is not None:
         return ClientSetup(client.title, client.file, None, obstacle, ())
     settings, notes = (_filled(text, {**values, "model": model}) for text in (client.settings, "\n".join(client.notes)))
-    unverified = (f"Not verified: {each}" for each in client.not_verified)
-    told = (*_doubts(unit, client), *notes.splitlines(), *unverified)
+    seen = [f"Tried: {client.tried}."] if client.tried else []
+    seen += [f"Not verified: {each}" for each in client.not_verified]
+    told = (*_doubts(unit, client), *notes.splitlines(), *seen)
     return ClientSetup(client.title, client.file, settings, None, told)
 
 
