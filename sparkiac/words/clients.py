@@ -80,15 +80,15 @@ class _SettingsLine(Template):
 def of(plan: Plan) -> tuple[ServedDeployment, ...]:
     """Return all deployments that accept requests."""
     return tuple(
-        _deployment(plan, host, unit, promise, promise.url.rpartition(":")[2])
+        _deployment(plan, host, unit, unit.network.listen)
         for host in plan.hosts
         for unit in host.containers
-        if unit.kind == "deployment" and (promise := host.promises.get(unit.unit)) and promise.url
+        if unit.kind == "deployment" and unit.network.listen and unit.server.served
     )
 
 
-def _deployment(plan: Plan, host: HostPlan, unit: Container, promise: Promise, port: str) -> ServedDeployment:
-    address = unit.network.listen[0] if unit.network.listen else LOOPBACK
+def _deployment(plan: Plan, host: HostPlan, unit: Container, listen: tuple[str, int]) -> ServedDeployment:
+    promise, (address, port) = host.promises[unit.unit], listen
     direct = address in {EVERY, host.address}
     url = f"http://{locally(host.address) if direct else LOOPBACK}:{port}"
     key = _key(plan, host, promise.api_key) if promise.api_key else None
