@@ -29,6 +29,7 @@ GROUPS: Final = {
         "secrets": "Generate and store the secrets that hosts need.",
         "apply": "Show what changes on the hosts, ask, and apply it.",
         "status": "Show the state of hosts and servers, and what differs.",
+        "clients": "Print addresses, keys and settings for client programs.",
     },
     "Every day": {
         "remove": "Remove a deployment from an inventory.",

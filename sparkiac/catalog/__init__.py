@@ -12,22 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
-from sparkiac.model import references
+from sparkiac.model import references, tables
 from sparkiac.model.catalog import Fragment, GeneralNotes, Platform, Recipe, Variant
 from sparkiac.model.images import CatalogBuild, ImageFamily
 from sparkiac.model.services import ServiceKind
-from sparkiac.model.tables import (
-    AlertGroup,
-    DrafterPair,
-    DrafterTable,
-    Drivers,
-    DriverSeries,
-    GroupSettings,
-    Profiles,
-    SparkrunRuntimes,
-    UnwrittenKeys,
-    UnwrittenTable,
-)
 from sparkiac.report import assets
 from sparkiac.source import Source, load
 
@@ -36,7 +24,6 @@ if TYPE_CHECKING:
 
     from sparkiac.model.catalog import Gpu
     from sparkiac.model.symptoms import Symptom
-    from sparkiac.model.tables import GroupSetting, SparkrunRuntime
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
@@ -120,33 +107,33 @@ def monitoring_kind(name: str) -> Source[ServiceKind] | None:
 
 
 @cache
-def drafters() -> tuple[DrafterPair, ...]:
+def drafters() -> tuple[tables.DrafterPair, ...]:
     """Return all pairs of target and drafter, in the order of the table."""
-    return _shipped("drafters.yaml", DrafterTable).pairs
+    return _shipped("drafters.yaml", tables.DrafterTable).pairs
 
 
-def drafter(target: str | None, *, method: str) -> DrafterPair | None:
+def drafter(target: str | None, *, method: str) -> tables.DrafterPair | None:
     """Return the drafter for a model and a method; None if no source names one."""
     return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
 
 
 @cache
-def doubted_drivers() -> tuple[DriverSeries, ...]:
+def doubted_drivers() -> tuple[tables.DriverSeries, ...]:
     """Return the driver series that sources disagree on."""
-    return _shipped("drivers.yaml", Drivers).doubted
+    return _shipped("drivers.yaml", tables.Drivers).doubted
 
 
 @cache
-def sparkrun_runtimes() -> Mapping[str, SparkrunRuntime]:
+def sparkrun_runtimes() -> Mapping[str, tables.SparkrunRuntime]:
     """Return the runtimes of sparkrun, by name."""
-    found = _shipped("sparkrun.yaml", SparkrunRuntimes).runtimes
+    found = _shipped("sparkrun.yaml", tables.SparkrunRuntimes).runtimes
     return {name: each for each in found for name in each.names}
 
 
 @cache
-def group_settings() -> tuple[GroupSetting, ...]:
+def group_settings() -> tuple[tables.GroupSetting, ...]:
     """Return the settings of the nodes of groups, in the order of the table."""
-    return _shipped("groups.yaml", GroupSettings).decisions
+    return _shipped("groups.yaml", tables.GroupSettings).decisions
 
 
 @cache
@@ -156,15 +143,15 @@ def standing() -> GeneralNotes:
 
 
 @cache
-def unwritten() -> tuple[UnwrittenKeys, ...]:
+def unwritten() -> tuple[tables.UnwrittenKeys, ...]:
     """Return the keys of an inventory that other tools and Kubernetes do not get."""
-    return _shipped("unwritten.yaml", UnwrittenTable).unwritten
+    return _shipped("unwritten.yaml", tables.UnwrittenTable).unwritten
 
 
 @cache
-def profiles() -> Profiles:
+def profiles() -> tables.Profiles:
     """Return the profiles of rules."""
-    return _shipped("profiles.yaml", Profiles)
+    return _shipped("profiles.yaml", tables.Profiles)
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -234,9 +221,15 @@ def symptoms() -> tuple[Symptom, ...]:
 
 
 @cache
-def alert_groups() -> Mapping[str, AlertGroup]:
+def clients() -> Mapping[str, tables.ClientSettings]:
+    """Return the settings of client programs, by name."""
+    return {name: _shipped(f"clients/{name}.yaml", tables.ClientSettings) for name in _names("clients")}
+
+
+@cache
+def alert_groups() -> Mapping[str, tables.AlertGroup]:
     """Return the groups of alerts, by name."""
-    return {name: _shipped(f"alerts/{name}.yaml", AlertGroup) for name in _names("alerts")}
+    return {name: _shipped(f"alerts/{name}.yaml", tables.AlertGroup) for name in _names("alerts")}
 
 
 def _names(folder: str) -> tuple[str, ...]:

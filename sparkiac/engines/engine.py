@@ -160,6 +160,8 @@ class Engine(NamedTuple):
     """Path of Prometheus metrics."""
     keyless: Mapping[str, tuple[str, ...]] = {}
     """Release → paths that a server with a key answers without it, from that release until the next one here."""
+    apis: Mapping[str, str | None] = {}
+    """What it answers beside chat: `messages`, `responses` → the first release that is known to have it, if one is."""
 
     deployed: bool = True
     """Whether deployments run on it, and not only a service of its own."""

@@ -1,4 +1,4 @@
-"""Tables of the catalog: drafters, driver series, profiles of rules, keys that targets do not get, alerts."""
+"""Tables of the catalog: drafters, drivers, profiles of rules, keys that targets do not get, alerts, clients."""
 
 from typing import Annotated, Literal
 
@@ -185,3 +185,31 @@ class AlertGroup(Model):
     """Title, in one line."""
     alerts: Annotated[tuple[AlertRule, ...], Field(min_length=1)]
     """Alerts of the group."""
+
+
+class ClientSettings(Model):
+    """The settings with which a client program uses a deployment."""
+
+    title: ShortText
+    """Name of the program."""
+    api: Literal["chat", "messages", "responses"]
+    """What it requests: /v1/chat/completions, /v1/messages or /v1/responses."""
+    tools: bool = False
+    """Whether all its requests have tool definitions."""
+    names: ShortText = ".+"
+    """Pattern of the model names that it can send."""
+    file: ShortText
+    """Where its settings are."""
+    settings: Annotated[str, Field(min_length=1)]
+    """The settings. Values replace `@url`, `@model` and so on, escaped for a text in double quotes. A line with a value
+    that does not exist, such as the file with a key where none is required, is left out."""
+    notes: tuple[ShortText, ...] = ()
+    """What to know about the settings, with the same values."""
+    sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
+    """Documentation of the program."""
+    read: Annotated[str, Field(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")]
+    """Day on which the sources were read."""
+    tried: ShortText | None = None
+    """Release that ran with these settings, and what it did."""
+    not_verified: tuple[ShortText, ...] = ()
+    """What no run of the program has shown."""

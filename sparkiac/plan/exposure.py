@@ -42,13 +42,13 @@ def _of_unit(host: HostPlan, unit: Container | Program) -> Iterator[OpenPort]:
         promise = host.promises.get(unit.unit)
         key = promise.api_key if promise else None
         inside = network.shared if address == LOOPBACK else None
-        reach = f"{_reach(host, address)}{f', containers in its Docker network {inside}' if inside else ''}"
-        yield OpenPort(host.name, unit.name, str(port), reach, key, keyless(unit) if key else ())
+        who = f"{reach(host, address)}{f', containers in its Docker network {inside}' if inside else ''}"
+        yield OpenPort(host.name, unit.name, str(port), who, key, keyless(unit) if key else ())
     if network.group_ports is not None:
         peers = ", ".join(network.group_ports.peers)
         yield from (OpenPort(host.name, unit.name, port, f"only {peers}") for port in network.group_ports.ports)
     else:
-        yield from (OpenPort(host.name, unit.name, port, _reach(host, address)) for address, port in network.opened)
+        yield from (OpenPort(host.name, unit.name, port, reach(host, address)) for address, port in network.opened)
 
 
 def keyless(unit: Container | Program) -> tuple[str, ...]:
@@ -61,7 +61,8 @@ def keyless(unit: Container | Program) -> tuple[str, ...]:
     return known[max(tried, key=interfaces.release)] if tried else ()
 
 
-def _reach(host: HostPlan, address: str) -> str:
+def reach(host: HostPlan, address: str) -> str:
+    """Return who can connect to a port that listens on an address of a host."""
     if address == LOOPBACK:
         return "this host"
     if address == EVERY:

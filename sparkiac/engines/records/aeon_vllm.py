@@ -79,6 +79,7 @@ ENGINE: Final = Engine(
     key_variable=None,
     one_name=True,
     metrics="/metrics",
+    apis=vllm.APIS,
     quantities=vllm.QUANTITIES,
     speculative=frozenset({"dflash"}),
     style="environment",

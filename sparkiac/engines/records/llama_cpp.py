@@ -142,6 +142,7 @@ ENGINE: Final = Engine(
     key_variable="LLAMA_API_KEY",
     structured=True,
     metrics="/metrics",
+    apis={"messages": None, "responses": None},  # tools/server/README.md names no build
     metrics_option="metrics",
     metrics_keyed=True,  # every path except /health and the list of models (tools/server, middleware_validate_api_key)
     quantities=_QUANTITIES,

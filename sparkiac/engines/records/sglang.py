@@ -193,6 +193,10 @@ ENGINE: Final = Engine(
     default_name="whole",
     structured=True,
     metrics="/metrics",
+    apis={
+        "messages": "0.5.9",
+        "responses": "0.5.1",
+    },  # routes in 0.4.10, 0.5.1, 0.5.8.post1, 0.5.9
     metrics_option="enable_metrics",
     quantities=_QUANTITIES,
     speculative=frozenset(_ALGORITHMS),

@@ -64,6 +64,7 @@ ENGINE: Final = Engine(
     default_name="last part",
     # /metrics is JSON and empties with each read; the Prometheus one is there only where the YAML file asks for it.
     metrics=None,
+    apis={"responses": "1.3.0"},  # trtllm-serve.html of 1.3.0rc27 names it, that of 1.3.0rc20 does not
     commands=(
         ("trtllm-serve", "serve"),
         ("trtllm-serve",),

@@ -181,6 +181,8 @@ _KEYLESS: Final = (
 
 /invocations answers what /v1/chat/completions, /v1/completions and others answer.
 """
+APIS: Final = {"messages": "0.11.1", "responses": "0.11.0"}
+"""Routes in the sources of 0.11.0, the oldest that was read, to 0.33.0. Keys are read from `Authorization` alone."""
 ENGINE: Final = Engine(
     name="vllm",
     title="vLLM",
@@ -205,6 +207,7 @@ ENGINE: Final = Engine(
     structured=True,
     metrics="/metrics",
     keyless={"0.23.0": _KEYLESS, "0.32.0": (*_KEYLESS, "/kv_event_sources")},
+    apis=APIS,
     quantities=QUANTITIES,
     labels=("com.nvidia.vllm.version", "VLLM_VERSION"),
     style="vllm-serve",
