@@ -199,10 +199,13 @@ def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> dict[str, 
         left = sorted(found.files.keys() - recipes.keys())
         notes = [f"{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left]
     else:
+        from sparkiac.commands.import_ import compared
         from sparkiac.foreign import recipes as foreign_recipes
 
         origin = f"{source.address}, {source.path}"
-        result = foreign_recipes.converted(found.files, kind=source.format, vendor=name, origin=origin)
+        result = foreign_recipes.converted(
+            found.files, kind=source.format, vendor=name, origin=origin, compared=compared
+        )
         recipes, notes = dict(result.files), [*result.skipped, *result.lost]
     for note in notes:
         click.echo(f"{name}: {escaped_line(f'{source.path}/{note}')}", err=True)
