@@ -108,10 +108,10 @@ def _blocks(text: str) -> Iterator[_PageBlock]:
     lines = text.replace("\r\n", "\n").split("\n")
     at = 0
     for block, end in _fences(lines):
-        yield from _outside(lines[: block.line - 2], at)
+        yield from _outside(lines[at : block.line - 2], at + 1)
         yield block
         at = end
-    yield from _outside(lines, at)
+    yield from _outside(lines[at:], at + 1)
 
 
 def _fences(lines: list[str]) -> Iterator[tuple[_PageBlock, int]]:
@@ -134,22 +134,23 @@ def _fences(lines: list[str]) -> Iterator[tuple[_PageBlock, int]]:
             yield _block(body, start + 2, language, margins.pop() if len(margins) == 1 else None), end
 
 
-def _outside(lines: list[str], at: int) -> Iterator[_PageBlock]:
-    """Yield the command lines and units of a text from this line on."""
+def _outside(lines: list[str], first: int) -> Iterator[_PageBlock]:
+    """Yield the command lines and units of a text that begins on this line."""
+    at = 0
     while at < len(lines):
-        start = at
+        start, line = at, first + at
         if _UNIT.match(lines[at].strip()):
             at = _end_of_unit(lines, at)
-            yield _block(lines[start:at], start + 1)
+            yield _block(lines[start:at], line)
         elif _COMMAND.match(lines[at]):
             at = _end_of_command(lines, at)
-            yield _block(lines[start:at], start + 1)
+            yield _block(lines[start:at], line)
         else:
             at += 1
             if span := _SPAN.match(lines[start]):
-                yield _PageBlock(span[1], start + 1, "", span.start(1))
+                yield _PageBlock(span[1], line, "", span.start(1))
             elif _ASSIGNS.match(lines[start]):
-                yield _block(lines[start:at], start + 1)
+                yield _block(lines[start:at], line)
 
 
 def _end_of_unit(lines: list[str], at: int) -> int:
