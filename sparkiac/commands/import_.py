@@ -231,15 +231,11 @@ def _bytes(path: Path) -> bytes:
 
 
 def _decoded(raw: bytes) -> str:
-    from sparkiac.foreign import Unreadable
+    from sparkiac.foreign.launch import Unreadable, decoded
 
     if len(raw) > _MAX_BYTES:
         raise Unreadable(f"the file has more than {_MAX_BYTES} bytes")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"byte {raw[error.start]:#04x} is not UTF-8"
-        raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+    return decoded(raw)
 
 
 def _finding(file: str, error: Unreadable, line: str = "") -> Finding:

@@ -11,7 +11,7 @@ from sparkiac.catalog.library import RecipeText
 from sparkiac.engines.engine import HUB_HOME, HUB_HOMES
 from sparkiac.foreign import assemble, draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
-from sparkiac.foreign.launch import Note, grouped
+from sparkiac.foreign.launch import Note, decoded, grouped
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 
@@ -50,7 +50,7 @@ def converted(
     for path in sorted(files):
         name = f"{vendor}/{_slug(path)}"
         try:
-            text = _decoded(files[path])
+            text = decoded(files[path])
             file, entry = _server(text, kind, f"{origin}: {path}")
             before = RecipeText(f"{name}.yaml", (vendor, _slug(path)), recipe(file, entry).encode())
             entry = _compared(file, entry, before, redaction.secret_values(text), compared)
@@ -64,14 +64,6 @@ def converted(
         notes = grouped(note for note in entry.notes if note.kind == "lost")
         lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in notes)
     return ConvertedRecipes(found, tuple(lost), tuple(skipped))
-
-
-def _decoded(raw: bytes) -> str:
-    """Return the text of a file. Raises Unreadable."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise foreign.Unreadable("it is not UTF-8 text", line=raw.count(b"\n", 0, error.start) + 1) from None
 
 
 def _server(text: str, kind: str, file: str) -> tuple[str, DraftEntry]:

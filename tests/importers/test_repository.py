@@ -40,7 +40,7 @@ def test_a_recipe_keeps_its_origin_and_names_what_it_lost() -> None:
 @pytest.mark.parametrize(
     ("files", "skipped"),
     [
-        ({"x.yaml": b"recipe_version: '1'\nname: \xff\n"}, "x.yaml:2: skipped: it is not UTF-8 text"),
+        ({"x.yaml": b"recipe_version: '1'\nname: \xff\n"}, "x.yaml:2: skipped: byte 0xff is not UTF-8"),
         ({"x.yaml": b"recipe_version: '1'\nname: x\n"}, "x.yaml:1: skipped: command: is missing"),
         (
             {"x.yaml": RECIPE.replace(b"vllm serve example/small", b"echo")},
