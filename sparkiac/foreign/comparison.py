@@ -228,7 +228,8 @@ def _of_options(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) ->
         line, what = (given[option].line, given[option].what) if option in given else (found.launch.line, option)
         text = f"{what} {key} {value}" if key else f"{what} {value}"
         why = _STAGED if not key and str(drafted.located(there)).startswith(drafted.weights) else ""
-        yield Difference(line, text, there, (key or what, option, str(value)), why)
+        own = (value,) if isinstance(value, str) else ()  # a note with the same number is about something else
+        yield Difference(line, text, there, (key or what, option, *own), why)
 
 
 def _is_same(name: str, value: object, there: object) -> bool:

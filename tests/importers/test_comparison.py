@@ -101,6 +101,14 @@ def test_a_draft_that_says_something_else_is_refused_with_the_difference(name: s
     assert [each for each in named if what in each], named
 
 
+def test_a_note_with_the_same_number_is_no_reason() -> None:
+    line = "docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --nnodes 2 -tp 2 --max-num-seqs 2"
+    file, found = entry(line)
+    data = copy.deepcopy(found.data)
+    drop("set", "max_num_seqs")(data)
+    assert refusals((file, found._replace(data=data))) == ["--max-num-seqs 2"]
+
+
 def test_a_refused_server_is_not_in_the_draft() -> None:
     file, found = entry()
     ((_, after),) = compared([(file, found._replace(data=found.data | {"port": 1}))], frozenset())
