@@ -14,6 +14,7 @@ from sparkiac.commands.inputs import AS_JSON, Exit, known, printable, reject, sh
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.foreign import Unreadable
     from sparkiac.foreign.draft import DraftEntry
     from sparkiac.foreign.launch import Launch
@@ -171,12 +172,15 @@ def read_files(files: Sequence[Path], source: str | None = None, given: Mapping[
     return Foreign(tuple(entries), tuple(skipped), tuple(findings))
 
 
-def compared(entries: Sequence[tuple[str, DraftEntry]], hidden: frozenset[str]) -> Sequence[tuple[str, DraftEntry]]:
-    """Compare each entry with what its draft renders; a draft with faults is left to `check`."""
+def compared(
+    entries: Sequence[tuple[str, DraftEntry]], hidden: frozenset[str], *recipes: RecipeText
+) -> Sequence[tuple[str, DraftEntry]]:
+    """Compare each entry with what its draft renders, with these recipes; a draft with faults is left to `check`."""
     from sparkiac import pipeline
     from sparkiac.foreign import assemble, comparison
 
-    planned = pipeline.planned(pipeline.InputFile(_DRAFT, assemble.inventory(entries, "draft", ()).encode()))
+    text = assemble.inventory(entries, "draft", ())
+    planned = pipeline.planned(pipeline.InputFile(_DRAFT, text.encode(), recipes=recipes))
     if planned is None:
         return entries
     found, plan = planned
@@ -227,15 +231,11 @@ def _bytes(path: Path) -> bytes:
 
 
 def _decoded(raw: bytes) -> str:
-    from sparkiac.foreign import Unreadable
+    from sparkiac.foreign.launch import Unreadable, decoded
 
     if len(raw) > _MAX_BYTES:
         raise Unreadable(f"the file has more than {_MAX_BYTES} bytes")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"byte {raw[error.start]:#04x} is not UTF-8"
-        raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+    return decoded(raw)
 
 
 def _finding(file: str, error: Unreadable, line: str = "") -> Finding:

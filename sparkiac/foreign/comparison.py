@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE, HUB_HOMES
-from sparkiac.foreign import match, redaction, server, serving
+from sparkiac.foreign import machines, match, redaction, server, serving
 from sparkiac.foreign.collector import named
 from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, corrected, lost, names
@@ -23,9 +23,10 @@ from sparkiac.resolve import catalogued
 from sparkiac.resolve.leaves import Leaves
 from sparkiac.source.wording import dotted
 
-_LOCAL: Final = frozenset({LOOPBACK, "localhost", "::1", "[::1]"})
 _ELSEWHERE: Final = frozenset({"served_model_name", "alias", "revision", "tokenizer_revision"})
 """Options that are compared in another form, or that the lock sets; address and port are, too."""
+_UNSET: Final = {machines.PIPELINE: 1}
+"""What an option is without being set, on every engine."""
 _SPECULATIVE: Final = "speculative_config"
 _LAYERS: Final = {
     "engine ": "added, as for all servers of this engine",
@@ -205,13 +206,11 @@ def _of_port(read: ServerLaunch, address: str, port: int) -> Iterator[Difference
 
 def _closed(read: ServerLaunch) -> str:
     """Return why other machines cannot reach a server; an empty text if they can."""
-    launch, engine = read.launch, engines.named(read.engine)
+    launch = read.launch
     if launch.image is not None and not launch.host_network:
-        shut = all(each.address in _LOCAL for each in launch.ports)
+        shut = all(each.address in server.LOCAL for each in launch.ports)
         return ("a port of this machine only" if launch.ports else "no published port") if shut else ""
-    given = next((str(each.value) for each in read.given.options if each.name == engine.host), None)
-    is_default = engine.loopback and (launch.image is None or engine.python)  # llama.cpp's images set LLAMA_ARG_HOST
-    local = is_default if given is None else given in _LOCAL
+    local = server.listens_on_loopback(launch, engines.named(read.engine), read.given)
     return "the server listens on loopback" if local else ""
 
 
@@ -225,13 +224,14 @@ def _of_settings(launch: Launch, own: Leaves) -> Iterator[Difference]:
 def _of_options(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) -> Iterator[Difference]:
     given = {each.name: each for each in found.given.options}
     for name, value in read.options.items():
-        there, (option, _, key) = drafted.options.get(name), name.partition(".")
+        there, (option, _, key) = drafted.options.get(name, _UNSET.get(name)), name.partition(".")
         if name in {*_ELSEWHERE, *drafted.listens} or _is_same(name, read.located(value), drafted.located(there)):
             continue
         line, what = (given[option].line, given[option].what) if option in given else (found.launch.line, option)
         text = f"{what} {key} {value}" if key else f"{what} {value}"
         why = _STAGED if not key and str(drafted.located(there)).startswith(drafted.weights) else ""
-        yield Difference(line, text, there, (key or what, option, str(value)), why)
+        own = (value,) if isinstance(value, str) else ()  # a note with the same number is about something else
+        yield Difference(line, text, there, (key or what, option, *own), why)
 
 
 def _is_same(name: str, value: object, there: object) -> bool:

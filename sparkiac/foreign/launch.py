@@ -33,6 +33,15 @@ class NothingToImport(Unreadable):
     """A file of a known format that starts no server and no container; skipped when a directory is imported."""
 
 
+def decoded(raw: bytes) -> str:
+    """Return the text of a file. Raises Unreadable."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"byte {raw[error.start]:#04x} is not UTF-8"
+        raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+
+
 def check_characters(text: str, line: int = 1) -> None:
     """Raise Unreadable for a character that an inventory must not contain; the text begins on this line."""
     if bad := FORBIDDEN.search(text):

@@ -26,7 +26,9 @@ _DP_ATTENTION: Final = "--enable-dp-attention"
 """With it SGLang's replicas are part of the tensor-parallel group."""
 _RENDEZVOUS: Final = frozenset({"nnodes", "node_rank", "master_addr", "master_port", "headless", "dist_init_addr"})
 _TENSOR_SIZES: Final = frozenset({"tensor_parallel_size", "tp_size"})
-_SET_BY_GROUP: Final = {"distributed_executor_backend": ("mp", "ray"), "pipeline_parallel_size": (1,)}
+PIPELINE: Final = "pipeline_parallel_size"
+"""The option for pipeline stages; without it there is one."""
+_SET_BY_GROUP: Final = {"distributed_executor_backend": ("mp", "ray"), PIPELINE: (1,)}
 """Options that sparkiac sets for a group, or that are not needed."""
 _MAX: Final = 64
 _MODES: Final = frozenset({"auto", "solo", "cluster"})
@@ -71,7 +73,7 @@ def is_implied(name: str, value: object, nodes: int) -> bool:
 
 def from_options(options: Mapping[str, Any]) -> int:
     """Return the number of machines that the options imply, with one GPU each."""
-    names = ("tensor_parallel_size", "pipeline_parallel_size")
+    names = ("tensor_parallel_size", PIPELINE)
     # `--nnodes` is the number of machines, except with Ray, where it follows from the parallel sizes.
     by_ray = options.get("distributed_executor_backend") == "ray"
     sizes = [options.get(name, 1) for name in (names if by_ray else ("nnodes",))]

@@ -10,8 +10,7 @@ from sparkiac.foreign import shell, shell_commands
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable, lost
 from sparkiac.foreign.shell_words import Value, script
 
-_FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)")
-_FENCES: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
+_FENCE: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^[^\S\n]*(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"[ \t>]*(?:\$ )?(?:sudo (?:-\w+ ){0,5})?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\s"
@@ -45,7 +44,7 @@ class _PageBlock(NamedTuple):
 
 def recognise(text: str, name: str) -> bool:
     """Return whether a text is a page, by its name or by fenced blocks."""
-    return name.lower().endswith((".md", ".markdown", ".rst", ".html")) or len(_FENCES.findall(text)) > 1
+    return name.lower().endswith((".md", ".markdown", ".rst", ".html")) or len(_FENCE.findall(text)) > 1
 
 
 def has_commands(text: str) -> bool:
@@ -108,33 +107,50 @@ def _blocks(text: str) -> Iterator[_PageBlock]:
     """Yield fenced blocks, and the command lines and units outside of them."""
     lines = text.replace("\r\n", "\n").split("\n")
     at = 0
+    for block, end in _fences(lines):
+        yield from _outside(lines[at : block.line - 2], at + 1)
+        yield block
+        at = end
+    yield from _outside(lines[at:], at + 1)
+
+
+def _fences(lines: list[str]) -> Iterator[tuple[_PageBlock, int]]:
+    """Yield the fenced blocks of a page, each with the index of the line after it."""
+    text = "\n".join(lines)
+    if not _FENCE.search(text):
+        return
+    from markdown_it import MarkdownIt  # noqa: PLC0415  only pages need it
+
+    # Authors put fences into HTML and indent them as they like; what stands within a paragraph is not parsed.
+    page = MarkdownIt("commonmark").disable(["code", "html_block", "reference"])
+    page.core.ruler.enableOnly(["block"])
+    for token in page.parse(text):
+        if token.type == "fence" and token.map:
+            start, end = token.map
+            body = token.content.split("\n")
+            pairs = zip(lines[start + 1 : end], body, strict=False)
+            margins = {len(line) - len(shown) for line, shown in pairs if shown}
+            language = token.info.strip().partition(" ")[0].lower()
+            yield _block(body, start + 2, language, margins.pop() if len(margins) == 1 else None), end
+
+
+def _outside(lines: list[str], first: int) -> Iterator[_PageBlock]:
+    """Yield the command lines and units of a text that begins on this line."""
+    at = 0
     while at < len(lines):
-        start, opening = at, _FENCE.match(lines[at])
-        if opening is not None:
-            at = _end_of_fence(lines, at + 1, opening[1])
-            quoted = lines[start].lstrip().startswith(">")
-            body = [re.sub(r"^[ \t]*> ?", "", line) if quoted else line for line in lines[start + 1 : at - 1]]
-            block = _block(body, start + 2, opening[2].lower())
-            yield block._replace(indent=None) if quoted else block
-        elif _UNIT.match(lines[at].strip()):
+        start, line = at, first + at
+        if _UNIT.match(lines[at].strip()):
             at = _end_of_unit(lines, at)
-            yield _block(lines[start:at], start + 1)
+            yield _block(lines[start:at], line)
         elif _COMMAND.match(lines[at]):
             at = _end_of_command(lines, at)
-            yield _block(lines[start:at], start + 1)
+            yield _block(lines[start:at], line)
         else:
             at += 1
             if span := _SPAN.match(lines[start]):
-                yield _PageBlock(span[1], start + 1, "", span.start(1))
+                yield _PageBlock(span[1], line, "", span.start(1))
             elif _ASSIGNS.match(lines[start]):
-                yield _block(lines[start:at], start + 1)
-
-
-def _end_of_fence(lines: list[str], at: int, fence: str) -> int:
-    """Return the index after the closing fence; an unclosed block ends with the page."""
-    while at < len(lines) and not lines[at].lstrip(" \t>").startswith(fence):
-        at += 1
-    return at + 1
+                yield _block(lines[start:at], line)
 
 
 def _end_of_unit(lines: list[str], at: int) -> int:
@@ -156,7 +172,8 @@ def _end_of_command(lines: list[str], at: int) -> int:
     return at
 
 
-def _block(lines: list[str], line: int, language: str = "") -> _PageBlock:
-    """Make a block of lines, without their common indent."""
+def _block(lines: list[str], line: int, language: str = "", margin: int | None = 0) -> _PageBlock:
+    """Make a block of lines, without their common indent; `margin` columns were removed before."""
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return _PageBlock("\n".join(line[indent:] for line in lines), line, language, indent)
+    text = "\n".join(line[indent:] for line in lines)
+    return _PageBlock(text, line, language, None if margin is None else margin + indent)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sparkiac import engines, foreign
+from sparkiac.catalog.library import RecipeText
 from sparkiac.engines.engine import HUB_HOME, HUB_HOMES
 from sparkiac.foreign import assemble, draft, redaction, yamlwrite
 from sparkiac.foreign.draft import DraftEntry
-from sparkiac.foreign.launch import Note, grouped
+from sparkiac.foreign.launch import Note, decoded, grouped
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 
 _LONGEST_TEXT: Final = 200
 """Limit of a recipe's source and title, in characters."""
+_NO_RECIPE: Final = ("api_key", "bind")
+"""Keys that a deployment has and no recipe."""
 
 
 class ConvertedRecipes(NamedTuple):
@@ -29,43 +32,65 @@ class ConvertedRecipes(NamedTuple):
     """Files that are not converted, each as `PATH:LINE: skipped: reason`."""
 
 
-def converted(files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str) -> ConvertedRecipes:
-    """Convert each file of the format `kind`. `origin` is the repository, whose commit is in the lock."""
+Entries: TypeAlias = Sequence[tuple[str, DraftEntry]]
+Comparison: TypeAlias = Callable[[Entries, frozenset[str], RecipeText], Entries]
+"""Plans deployments of a recipe, and returns them with notes on how they differ from their files."""
+
+
+def converted(
+    files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str, compared: Comparison
+) -> ConvertedRecipes:
+    """Convert each file of the format `kind`. `origin` is the repository, whose commit is in the lock.
+
+    A file is skipped if its recipe differs from it and no note gives the reason.
+    """
     found: dict[str, bytes] = {}
     lost: list[str] = []
     skipped: list[str] = []
     for path in sorted(files):
-        name = f"{vendor}/{_slug(path)}.yaml"
+        name = f"{vendor}/{_slug(path)}"
         try:
-            text, notes = _recipe(_decoded(files[path]), kind, f"{origin}: {path}")
+            text = decoded(files[path])
+            file, entry = _server(text, kind, f"{origin}: {path}")
+            before = RecipeText(f"{name}.yaml", (vendor, _slug(path)), recipe(file, entry).encode())
+            entry = _compared(file, entry, before, redaction.secret_values(text), compared)
         except foreign.Unreadable as error:
             skipped.append(f"{path}:{error.line}: skipped: {error}")
             continue
-        if name in found:
-            skipped.append(f"{path}:1: skipped: another file has the name {name}")
+        if before.path in found:
+            skipped.append(f"{path}:1: skipped: another file has the name {before.path}")
             continue
-        found[name] = text.encode()
-        lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in grouped(notes))
+        found[before.path] = recipe(file, entry).encode()
+        notes = grouped(note for note in entry.notes if note.kind == "lost")
+        lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in notes)
     return ConvertedRecipes(found, tuple(lost), tuple(skipped))
 
 
-def _decoded(raw: bytes) -> str:
-    """Return the text of a file. Raises Unreadable."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise foreign.Unreadable("it is not UTF-8 text", line=raw.count(b"\n", 0, error.start) + 1) from None
-
-
-def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
-    """Return the recipe of a file, and the notes about the settings that it lost. Raises Unreadable."""
+def _server(text: str, kind: str, file: str) -> tuple[str, DraftEntry]:
+    """Return the server of a file. Raises Unreadable."""
     launches = [(file, each) for each in foreign.importer(kind).read(text, name=file)]
     [(_, entry)] = assemble.entries(launches, redaction.secret_values(text))  # these formats start one container
-    lost = [note for note in entry.notes if note.kind == "lost"]
     if entry.kind != "deployment":
-        reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
-        raise foreign.Unreadable(f"it starts no server{reasons}", line=min((note.line for note in lost), default=1))
-    return recipe(file, entry), lost
+        raise _unusable("it starts no server", entry.notes)
+    return file, entry
+
+
+def _compared(
+    file: str, entry: DraftEntry, written: RecipeText, hidden: frozenset[str], compared: Comparison
+) -> DraftEntry:
+    """Return an entry with notes on how its recipe differs. Raises Unreadable for a difference without a reason."""
+    own = {key: entry.data[key] for key in _NO_RECIPE if key in entry.data}
+    using = entry._replace(data={"recipe": written.name} | own)
+    [(_, after)] = compared([(file, using)], hidden, written)
+    if after.kind != "deployment":
+        raise _unusable("its recipe starts another server", after.notes[len(entry.notes) :])
+    return after._replace(data=entry.data)
+
+
+def _unusable(what: str, notes: Iterable[Note]) -> foreign.Unreadable:
+    lost = [note for note in notes if note.kind == "lost"]
+    reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
+    return foreign.Unreadable(f"{what}{reasons}", line=min((note.line for note in lost), default=1))
 
 
 def _slug(path: str) -> str:
@@ -77,7 +102,7 @@ def recipe(file: str, entry: DraftEntry) -> str:
     """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
     assert entry.server is not None, "a deployment"  # noqa: S101
     server, launch = entry.server, entry.launch
-    leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
+    leaves = {path: value for path, value in server.leaves.items() if path[0] not in _NO_RECIPE}
     if server.store is not None or server.path is None:  # without a mount of its own, the tool mounts the hub's cache
         target = server.store.target if server.store else str(leaves.get(("env", HUB_HOMES[0]), HUB_HOME))
         leaves["container", "mounts", target] = {"source": "model_store"}

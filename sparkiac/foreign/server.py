@@ -22,6 +22,9 @@ _DOWNLOADED: Final = "weights are staged in the model store, where HF_HOME point
 _NO_MODEL: Final = "not a model handle and not a path in the container"
 _LITERAL: Final = "; it was readable in this file, so change it now"
 
+LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
+"""Addresses at which only its own machine reaches a server."""
+
 
 class ServerLaunch(NamedTuple):
     """A server in inventory terms."""
@@ -100,6 +103,8 @@ class _ServerConverter(Collector):
         self.container(store, path, self.start.prelude)
         port = self.engine.defaults["set"][self.engine.port] if self.server_port is None else self.server_port
         self.ports(port, port_in_command=self.server_port is not None)
+        if listens_on_loopback(self.launch, self.engine, line):
+            self.put(("bind",), "loopback", self.launch.line, "the server listens on loopback")
         if path is not None:
             self._path(path)
         handle = self._handle(target)
@@ -176,7 +181,7 @@ class _ServerConverter(Collector):
         elif name == self.engine.port and type(value) is int:
             self.server_port = value
         elif name == self.engine.host:
-            self._host(option)
+            self.items.append(ImportedValue(option.line, option.what, ("bind",)))
         elif machines.is_implied(name, value, self.nodes):
             self._group(option)
         elif name.startswith("speculative_") and self._speculative(option):
@@ -185,14 +190,6 @@ class _ServerConverter(Collector):
             self.lost(option.line, option.what, "its value is empty")
         else:
             self.put(("set", name), value, option.line, option.what)
-
-    def _host(self, option: OptionValue) -> None:
-        """Import a loopback address, which matters only on the host's own network."""
-        own = self.launch.host_network or self.launch.image is None
-        if own and str(option.value) in {"127.0.0.1", "localhost", "::1"}:
-            self.put(("bind",), "loopback", option.line, option.what)
-        else:
-            self.items.append(ImportedValue(option.line, option.what, ("bind",)))
 
     def _names(self, option: OptionValue) -> None:
         given = option.value if isinstance(option.value, tuple) else str(option.value).split(",")
@@ -204,6 +201,9 @@ class _ServerConverter(Collector):
 
     def _group(self, option: OptionValue) -> None:
         self.worker |= option.name == "headless" or (option.name == "node_rank" and option.value not in {0, "0"})
+        if option.value == 1 and option.name == machines.PIPELINE:
+            self.items.append(ImportedValue(option.line, option.what, ("hosts",)))
+            return
         why = "the hosts and the rendezvous of a group follow from `hosts`"
         self.corrected(option.line, f"{option.what} {option.value}", why)
 
@@ -251,6 +251,14 @@ class _ServerConverter(Collector):
             self.lost(line, name, _STAGED + _LITERAL)
         else:
             self.corrected(line, name, _STAGED)
+
+
+def listens_on_loopback(launch: Launch, engine: Engine, given: CommandLine) -> bool:
+    """Return whether only its own machine reaches a server, by its option or its engine's default."""
+    own = launch.host_network or launch.image is None
+    host = next((str(each.value) for each in given.options if each.name == engine.host), None)
+    is_default = engine.loopback and (launch.image is None or engine.python)  # llama.cpp's images set LLAMA_ARG_HOST
+    return own and (is_default if host is None else host in LOCAL)
 
 
 def _is_path(target: str) -> bool:

@@ -152,7 +152,7 @@ def _generated(file: RecipeFile, runtime: str, model: str | None, settings: Mapp
         recipe_reader.note_unused_defaults(file, settings, "no command uses it", kind="lost")
         return RecipeCommand(())
     made = generate(known, model, settings)
-    why = f"sparkrun 0.3 has no option for this key when it starts {runtime}"
+    why = f"sparkrun 0.4.2 has no option for this key when it starts {runtime}"
     unknown = [key for key in made.unknown if key not in _READ_BY_SPARKRUN]
     recipe_reader.note_unused_defaults(file, unknown, why, kind="lost")
     lines = tuple(file.line("model") if key == "model" else file.line("defaults", key) for key in made.keys)

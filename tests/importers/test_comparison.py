@@ -101,6 +101,14 @@ def test_a_draft_that_says_something_else_is_refused_with_the_difference(name: s
     assert [each for each in named if what in each], named
 
 
+def test_a_note_with_the_same_number_is_no_reason() -> None:
+    line = "docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --nnodes 2 -tp 2 --max-num-seqs 2"
+    file, found = entry(line)
+    data = copy.deepcopy(found.data)
+    drop("set", "max_num_seqs")(data)
+    assert refusals((file, found._replace(data=data))) == ["--max-num-seqs 2"]
+
+
 def test_a_refused_server_is_not_in_the_draft() -> None:
     file, found = entry()
     ((_, after),) = compared([(file, found._replace(data=found.data | {"port": 1}))], frozenset())
@@ -112,13 +120,34 @@ def test_a_refused_server_is_not_in_the_draft() -> None:
     [
         ("docker run vllm/vllm-openai:v0.23.0 --model acme/tiny-7b", "no published port"),
         ("docker run -p 127.0.0.1:8000:8000 -p 9:9 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b", ""),
-        ("llama-server -m /m/tiny.gguf --port 8080", "the server listens on loopback"),
+        ("llama-server -m /m/tiny.gguf --port 8080", ""),
         ("vllm serve acme/tiny-7b --port 8080", ""),
     ],
 )
 def test_a_port_that_the_file_does_not_open_is_told(line: str, what: str) -> None:
     told = [note.what for note in imported(line).notes if "publishes port" in note.why]
     assert told == ([what] if what else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "bind"),
+    [
+        ("llama-server -m /m/tiny.gguf --port 8080", "loopback"),
+        ("llama-server -m /m/tiny.gguf --port 8080 --host 0.0.0.0", None),
+        ("docker run --network host lmsysorg/sglang:spark sglang serve --model-path acme/tiny-7b", "loopback"),
+        ("docker run --network host vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --host ::1", "loopback"),
+        ("docker run --network host vllm/vllm-openai:v0.23.0 --model acme/tiny-7b", None),
+        ("docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --host 127.0.0.1", None),
+    ],
+)
+def test_a_server_that_listens_on_loopback_is_drafted_so(line: str, bind: str | None) -> None:
+    assert imported(line).entry.data.get("bind") == bind
+
+
+def test_one_pipeline_stage_is_what_a_group_has_anyway() -> None:
+    found = imported("docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model acme/tiny-7b --nnodes 2 -tp 2 -pp 1")
+    assert "pipeline_parallel_size" not in found.entry.data.get("set", {})
+    assert not [note for note in found.notes if note.what.startswith("-pp")]
 
 
 def test_a_served_directory_and_the_model_store_have_one_path_each() -> None:

@@ -199,3 +199,25 @@ def test_what_builds_a_server_starts_none() -> None:
     text = "```bash\ncmake --build build --target llama-server\nllama-server -hf org/one:Q4 --port 9000\n```\n"
     found = imported(text, "markdown")
     assert (found.entry.data["model"], found.entry.data["port"]) == ("org/one", 9000)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "- ```sh\n  vllm serve a/b --port 8001\n  ```\n",
+        "Run ```docker pull x``` or\n```docker pull y```\n\n```sh\nvllm serve a/b --port 8001\n```\n",
+        "<details>\n```sh\nvllm serve a/b --port 8001\n```\n</details>\n",
+        "1. a\n\n        ```sh\n        vllm serve a/b --port 8001\n        ```\n",
+        "```text\n```sh\ndocker run -p 8002:8000 x/vllm vllm serve c/d\n```\n~~~\nvllm serve a/b --port 8001\n~~~\n",
+    ],
+)
+def test_a_block_is_one_for_every_reader_of_markdown(page: str) -> None:
+    found = imported(page, "markdown", name="x.md")
+    line = page.partition("vllm serve a/b")[0].count("\n") + 1
+    assert [(each.launch.line, each.data["model"]) for each in found.entries] == [(line, "a/b")]
+
+
+def test_a_quote_within_a_quoted_block_is_reported_at_its_column() -> None:
+    with pytest.raises(Unreadable) as refused:
+        markdown.read('> ```sh\n> docker run "a\n> ```\n', name="x.md")
+    assert (refused.value.line, refused.value.column) == (2, 14)

@@ -89,6 +89,22 @@ def test_a_recipe_without_a_command_gets_that_of_its_runtime() -> None:
     assert (found.nodes, notes(found, "lost")) == (2, [(14, "brand_new_knob: 7")])
 
 
+@pytest.mark.parametrize(
+    ("runtime", "default", "words"),
+    [
+        ("vllm", "mamba_cache_dtype: float32", ("--mamba-cache-dtype", "float32")),
+        ("sglang", "expert_parallel: 2", ("--ep-size", "2")),
+        ("sglang", "enable_decoder_swa_bounded_replay: true", ("--enable-decoder-swa-bounded-replay",)),
+        ("atlas", "fp8_kv_headroom: 1.2", ("--fp8-kv-headroom", "1.2")),
+        ("atlas", "enable_prefix_caching: false", ()),
+    ],
+)
+def test_defaults_that_sparkrun_0_4_2_knows_are_options(runtime: str, default: str, words: tuple[str, ...]) -> None:
+    found = launch(f"{HEAD.replace('vllm', runtime)}defaults: {{{default}}}\n")
+    assert found.argv[found.argv.index("a/b") + 1 :] == words
+    assert notes(found, "lost") == []
+
+
 def test_atlas_starts_a_recipe_without_a_command() -> None:
     found = launch(
         """\

@@ -145,9 +145,9 @@ def _fetched(
         raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
     locked = locked_source(source, found.pin, {each.below: each.raw for each in fetched})
     if same and locked != same:
-        message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
-        hint = "another version of sparkiac may have read them otherwise; "
-        raise _Refused(f"{message}{hint}if that is expected, run with --upgrade {name}", Exit.FINDINGS)
+        message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; another version of "
+        hint = f"sparkiac may have read them otherwise; if that is expected, run with --upgrade {name}"
+        raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, fetched)
 
 
@@ -199,10 +199,11 @@ def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> dict[str, 
         left = sorted(found.files.keys() - recipes.keys())
         notes = [f"{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left]
     else:
-        from sparkiac.foreign import recipes as foreign_recipes
+        from sparkiac.commands.import_ import compared
+        from sparkiac.foreign.recipes import converted
 
-        origin = f"{source.address}, {source.path}"
-        result = foreign_recipes.converted(found.files, kind=source.format, vendor=name, origin=origin)
+        files, origin = found.files, f"{source.address}, {source.path}"
+        result = converted(files, kind=source.format, vendor=name, origin=origin, compared=compared)
         recipes, notes = dict(result.files), [*result.skipped, *result.lost]
     for note in notes:
         click.echo(f"{name}: {escaped_line(f'{source.path}/{note}')}", err=True)
