@@ -118,16 +118,18 @@ def _versions() -> list[str]:
 def _journal(host: HostPlan, units: tuple[str, ...], lines: int, since_s: int | None) -> str:
     from sparkiac.fleet.diagnosis.journal import LogFault, LogRequest, merged
     from sparkiac.upstream.programs import ProgramError
+    from sparkiac.words import bundle
 
     try:
         found = [*merged({host.name: (host, units)}, LogRequest(lines, since_s, follow=False))]
     except ProgramError as error:
         return f"not read: {error}"
     return "\n".join(
-        f"not read: {each.reason}" if isinstance(each, LogFault)
-        else f"{each.moment}  {each.source or 'kernel'}: {each.text}"[:_WIDTH]
+        f"not read: {each.reason}"
+        if isinstance(each, LogFault)
+        else bundle.cut(f"{each.moment}  {each.source or 'kernel'}: {each.text}", _WIDTH)
         for each in found[-_LINES:]
-    )  # fmt: skip
+    )
 
 
 def _identities(plan: Plan, wanted: HostPlan, machine: Machine) -> Identities:

@@ -22,6 +22,8 @@ Names of models, deployments and files are as they are: read it before you post 
 """
 _LONGEST: Final = 200_000
 """Most characters of a section."""
+_CUT_OFF: Final = re.compile(r"(?<!\S)\S+…")
+"""A word at which a text was cut: the half of a secret or of an address has another form."""
 _REMOVED: Final = "(removed)"
 _SHORTEST: Final = 4
 """A shorter line of a secret, such as a bracket, is no secret by itself."""
@@ -60,7 +62,7 @@ class Identities(NamedTuple):
 def text(sections: Mapping[str, str], known: Identities) -> str:
     """Return the report: title → text of each section."""
     hidden = _spellings(known.secrets)
-    parts = (f"\n## {title}\n\n{_safe(_bounded(escaped(body)), hidden)}\n" for title, body in sections.items())
+    parts = (f"\n## {title}\n\n{_safe(cut(escaped(body), _LONGEST), hidden)}\n" for title, body in sections.items())
     return anonymous("".join((_HEAD, *parts)), known)
 
 
@@ -90,9 +92,9 @@ def as_json(data: object) -> str:
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False)
 
 
-def _bounded(body: str) -> str:
-    left = len(body) - _LONGEST
-    return body if left <= 0 else f"{body[:_LONGEST]}\n({left} more characters)"
+def cut(body: str, most: int) -> str:
+    """Return a text that is not too long."""
+    return body if len(body) <= most else f"{body[:most]}…"
 
 
 def _spellings(secrets: Iterable[str]) -> list[str]:
@@ -103,6 +105,7 @@ def _spellings(secrets: Iterable[str]) -> list[str]:
 
 
 def _safe(body: str, hidden: Iterable[str]) -> str:
+    body = _CUT_OFF.sub("…", body)
     for each in hidden:
         body = body.replace(each, redaction.STARS)
     return redaction.redacted_line(body)

@@ -87,7 +87,7 @@ def stub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kernel = (f"NVRM: Xid (PCI:000f:01:00): 43, {text}" for text in (*PLANTED, "Ch 00000008"))
     (there / "kernel").write_text("".join(entry(9, text, "") for text in ("[UFW BLOCK] IN=eth0", *kernel)))
     said = " | ".join(PLANTED).replace(ON_HOST, "")
-    (there / "status").write_text(json.dumps(host(unit("chat", active="failed", fault=said, health=said[:250]))))
+    (there / "status").write_text(json.dumps(host(unit("chat", active="failed", fault=said, health=said))))
     return folder
 
 
@@ -132,8 +132,15 @@ def test_its_size_is_bounded_and_it_has_the_last_lines(stub: Path, cli: Cli) -> 
     assert cli("report", "lab.yaml", "spark-01").code == 0
     text = written(stub)
     assert len(text) < 400_000
-    assert "line 1499 x" in text
-    assert "line 1199 x" not in text
+    assert "line 1499 …" in text
+    assert "line 1199 " not in text
+
+
+def test_the_half_of_a_word_at_which_a_text_was_cut_is_left_out(stub: Path, cli: Cli) -> None:
+    lines = [entry(number, f"{'x ' * (270 + number)}{TOKEN} {ADDRESS}") for number in range(30)]
+    (stub / ADDRESS / "journal").write_text("".join(lines))
+    assert cli("report", "lab.yaml", "spark-01").code == 0
+    assert re.findall(r"hf_\w+|\b192\.[0-9.]*", written(stub)) == []
 
 
 def test_exit_6_and_no_file_for_a_host_that_does_not_answer_or_hides_its_names(stub: Path, cli: Cli) -> None:
