@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
 from sparkiac.fleet.status import HostStatus
@@ -36,8 +35,9 @@ _UNIQUE: Final = re.compile(
 )
 """UUIDs, IDs of machines and boots, GUIDs and names of disks, and what follows the word `serial`."""
 _ADDRESS: Final = re.compile(
-    rf"(?P<mac>(?:(?<!{_HEX})(?:{_HEX}{{2}}[:-]){{5,19}}|(?<=\ben[xX])(?=[0-9a-f]{{12}}\b){_HEX}{{10}}){_HEX}{{2}}(?!{_HEX}))"
-    rf"|(?P<six>(?<!\w)(?:{_HEX}{{1,4}}|:(?=:))(?::{_HEX}{{0,4}}){{2,7}}(?:\.\d{{1,3}}){{0,3}}(?<![^:]:)(?!\w))"
+    rf"(?:(?:(?<!{_HEX})(?:{_HEX}{{2}}[:-]){{5,19}}|(?<=\ben[xX])(?=[0-9a-f]{{12}}\b){_HEX}{{10}}){_HEX}{{2}}(?!{_HEX}))"
+    rf"|(?<!\w)(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|(?:(?:{_HEX}{{1,4}}:){{1,6}}|:):(?:{_HEX}{{1,4}}(?::{_HEX}{{1,4}}){{0,5}})?)"
+    r"(?:\.\d{1,3}){0,3}(?!\w)"
     r"|(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)"
 )
 _NOWHERE: Final = re.compile(r"127\..+|0\.0\.0\.0|255\..+|::1?")
@@ -113,7 +113,7 @@ def _safe(body: str, hidden: Iterable[str]) -> str:
 
 def anonymous(body: str, known: Identities) -> str:
     """Remove serial numbers and UUIDs, and replace addresses, and names of hosts and users, by numbered words."""
-    body = _without_addresses(_UNIQUE.sub(_REMOVED, body))
+    body = _UNIQUE.sub(_REMOVED, _without_addresses(body))  # four groups of an address would be a GUID
     homes = ((each.rstrip(".-"),) for each in _HOME.findall(body))
     hosts, users = _numbered("host", known.hosts), _numbered("user", (*known.users, *homes))
     words = {**users, **hosts}
@@ -140,15 +140,6 @@ def _without_addresses(body: str) -> str:
 
     def word(found: re.Match[str]) -> str:
         plain = found[0].lower()
-        if _NOWHERE.fullmatch(plain) or (found["six"] and not _is_six(plain)):
-            return found[0]
-        return words.setdefault(plain, f"address-{len(words) + 1}")
+        return found[0] if _NOWHERE.fullmatch(plain) else words.setdefault(plain, f"address-{len(words) + 1}")
 
     return _ADDRESS.sub(word, body)
-
-
-def _is_six(plain: str) -> bool:
-    try:
-        return bool(IPv6Address(plain))
-    except ValueError:
-        return False

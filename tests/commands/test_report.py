@@ -204,6 +204,7 @@ def test_versions_times_digests_and_words_stay(kept: str) -> None:
         ("80:00:00:48:fe:80:00:00:00:00:00:00:94:6d:ae:03:00:ab:cd:ef", "address-1"),
         ("node 946d:ae03:00ab:cdef", "node (removed)"),
         ("::ffff:10.0.0.1", "address-1"),
+        ("GID 2001:0db8:0001:0002:0003:0004:0005:0006", "GID address-1"),
         ("nvme-eui.0025385b21404f3a root=PARTUUID=1b2c3d4e-02", "nvme-eui.(removed) root=(removed)"),
         ('"board_serial": "99X"', '"board_(removed)"'),
         ("/home/eve/x as eve, dgx-lab-7", "/home/user-1/x as user-1, host-1"),
