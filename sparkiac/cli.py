@@ -40,6 +40,7 @@ GROUPS: Final = {
     "Look into it": {
         "logs": "Show the logs of a host or deployment, merged by time.",
         "diagnose": "Find known problems in the logs of a server.",
+        "report": "Write a report of a host that can be posted.",
         "verify": "Check the API of each server step by step, with evidence.",
         "bench": "Measure model servers and compare the results.",
         "memory": "Compare the plan with a vLLM startup log.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -70,6 +69,4 @@ def _units(plan: Plan, name: str) -> dict[str, tuple[HostPlan, tuple[str, ...]]]
 
 
 def _shown(line: JournalLine, width: int, *, with_unit: bool) -> str:
-    moment = datetime.fromtimestamp(line.time_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    unit = line.unit.removeprefix("sparkiac-").removesuffix(".service")
-    return f"{moment}  {line.host:<{width}}  {f'{unit}: ' if with_unit else ''}{line.text}"
+    return f"{line.moment}  {line.host:<{width}}  {f'{line.source}: ' if with_unit else ''}{line.text}"

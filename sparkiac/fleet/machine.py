@@ -120,21 +120,27 @@ class Machine(ReportedFacts):
     """Name, compute capability and driver version of each GPU."""
     disks: tuple[FreeDisk, ...] | None
     software: Software | None = None
+    users: tuple[tuple[Text, Text], ...] | None = None
+    """Login and full name of each person with an account."""
     unknown: dict[Text, Text]
+
+
+def read(host: SshEndpoint) -> Machine:
+    """Read a machine. Raises HostFailure."""
+    return _reply(host, programs.bundled("sent.facts"), Machine, "its software")
 
 
 def software(hosts: Iterable[SshEndpoint]) -> Iterator[tuple[SshEndpoint, Software | HostFailure]]:
     """Read the software of hosts that belongs together, at the same time."""
-    sent = programs.bundled("sent.facts")
 
-    def read(host: SshEndpoint) -> Software | HostFailure:
+    def attempt(host: SshEndpoint) -> Software | HostFailure:
         try:
-            found = _reply(host, sent, Machine, "its software")
+            found = read(host)
         except HostFailure as failure:
             return failure
         return found.software or HostFailure(f"its software cannot be read: {found.unknown.get('software')}")
 
-    return parallel.each(hosts, read, threads=THREADS)
+    return parallel.each(hosts, attempt, threads=THREADS)
 
 
 def inspect(target: str, *, store: str) -> Machine:

@@ -42,6 +42,7 @@ def only(folder: Path) -> Path:
         (["status"], ["spark-09", "spark-01"]),
         (["verify"], ["qwen35"]),
         (["logs"], ["spark-09"]),
+        (["report"], ["spark-09"]),
         (["memory"], ["qwen35", "--from-log", "inventories/lab.yaml"]),
         (["restart"], ["qwen36", "spark-09", "--yes"]),
         (["turn"], ["evening", "--yes"]),

@@ -44,6 +44,12 @@ class NeededSecret(NamedTuple):
     """Whether another service issues its value, so that sparkiac cannot generate it."""
 
 
+def known(path: Path) -> Collection[str]:
+    """Return the values that a file has; none if it is missing or encrypted."""
+    raw = path.read_bytes() if path.is_file() else b""
+    return () if not raw or playbook.is_encrypted(raw) else _read(path, raw, None).values()
+
+
 def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
     """Return the secrets of all hosts of a plan, sorted; `data` is the inventory."""
     named: dict[str, list[Keys]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from queue import Empty, Queue
 from typing import Final, NamedTuple
@@ -95,6 +96,16 @@ class JournalLine(NamedTuple):
     unit: str
     text: str
 
+    @property
+    def moment(self) -> str:
+        """Return its time in UTC."""
+        return datetime.fromtimestamp(self.time_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+    @property
+    def source(self) -> str:
+        """Return the name of its deployment or service."""
+        return self.unit.removeprefix("sparkiac-").removesuffix(".service")
+
 
 class LogFault(NamedTuple):
     """Why no more lines of a host arrive."""
@@ -127,7 +138,10 @@ class LogRequest(NamedTuple):
 def merged(
     hosts: Mapping[str, tuple[HostPlan, tuple[str, ...]]], wanted: LogRequest
 ) -> Iterator[JournalLine | LogFault]:
-    """Yield the lines of all hosts (name → host and units) by time, then new ones as they come. Raises ProgramError."""
+    """Yield the lines of all hosts (name → host and units) by time, then new ones as they come. Raises ProgramError.
+
+    Without units, they are those of the kernel about GPU, network and memory.
+    """
     arriving, running = Queue[_Item](_WAITING), list[RunningProgram]()
     try:
         for name, (host, units) in hosts.items():

@@ -1,5 +1,7 @@
 """Print the journal of units: each line as [microseconds since 1970, unit, text], null after those that exist already.
 
+Without units, it prints what the kernel logged about GPU, network and memory.
+
 The values of the secrets of this host, and what looks like a token, are left out here, before anything is sent.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -17,6 +20,10 @@ from typing import Any
 from ..local import COLOUR, SECRETS, LocalHost, clean, redacted, secret_values
 
 FIELDS = "MESSAGE,UNIT,_SYSTEMD_UNIT"
+OF_KERNEL = re.compile(
+    rb"NVRM|Xid|nvidia|mlx5|oom[-_]|Out of memory|panic|Oops|BUG:|Hardware Error|hung_task|blocked for more",
+    re.IGNORECASE,
+)
 WIDTH = 2000
 SHORTEST_PART = 4
 """A shorter line of a secret, such as a bracket, is no secret by itself."""
@@ -79,11 +86,12 @@ def main(argv: list[str]) -> int:
             "the secrets that its log may show cannot be read: it needs root, or sudo without a password\n"
         )
         return 1
-    matches = [f"--unit={unit}.service" for unit in units]
+    matches = [f"--unit={unit}.service" for unit in units] or ["_TRANSPORT=kernel"]
     base = ("journalctl", "--no-pager", "--quiet", "--output=json", f"--output-fields={FIELDS}", *matches)
     read = (*base, f"--lines={most}", *([f"--since=-{since}s"] if since else []))
     done = subprocess.run(read, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)  # noqa: S603
-    positions = [show(line, secrets) for line in done.stdout.splitlines()]
+    lines = [each for each in done.stdout.splitlines() if units or OF_KERNEL.search(each)]
+    positions = [show(line, secrets) for line in lines]
     sys.stdout.write("null\n")
     sys.stdout.flush()
     if done.returncode == 0 and follows:
