@@ -23,7 +23,7 @@ NAMED = re.compile(
     r"|docker-(?:ce.*|.+-plugin|compose-v2)|docker\.io|containerd(?:\.io)?|runc"
 )
 OF_DRIVER = re.compile(r"(?:lib)?nvidia-.+|xserver-xorg-video-nvidia-.+")
-OF_RELEASE = re.compile(r"\d+\.\d+\.\d+-\d+")
+OF_RELEASE = re.compile(r"(?<![0-9])[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}-[0-9]{1,6}")
 IMAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+-\d+-[a-z0-9-]+)")
 LIBRARY = re.compile(r"libnvidia-compute-\d+(?:-server)?")
 OTHERS = ("nvsm",)
