@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sparkiac import pipeline, source
@@ -173,6 +173,9 @@ def test_the_order_of_keys_does_not_show(name: str, seed: int) -> None:
 @settings(max_examples=25)
 @given(fleets(), st.integers(0, 9))
 def test_the_order_of_keys_of_any_inventory_does_not_show(data: dict[str, Any], seed: int) -> None:
+    """Apart from groups that share hosts: the order of the inventory numbers them, so that a new one is the last."""
+    groups = [each for each in data.get("deployments", {}).values() if isinstance(each.get("hosts"), list)]
+    assume(len(groups) < 2)
     locked = (ROOT / "inventories/lab.lock.yaml").read_text()
     other = shuffled(data, Random(seed))
     assert rendered(as_yaml(other), locked) == rendered(as_yaml(data), locked)

@@ -56,7 +56,7 @@ _FORMS: Final = {
 """Kind of secret → pattern of its text, with the minimum length of a real one."""
 _FORM: Final = re.compile("(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _FORMS.values()) + ")")
 _USERINFO: Final = r"[^\s/?#'\"<>\\]"
-_USER: Final = re.compile(rf"(https?)?://({_USERINFO}*|{_USERINFO}{{0,64}}?:(?!\d{{1,5}}/)[^\s?#'\"<>\\@]*)@")
+_USER: Final = re.compile(rf"(https?)?://({_USERINFO}*|{_USERINFO}{{0,64}}?:(?!\d{{1,5}}/)[^\s?#'\"<>\\@]{{0,200}})@")
 """User and password of a URL (RFC 3986, 3.2.1); a slash in a password should be written as %2F, and often is not."""
 _BARE_USER: Final = re.compile(
     r"(?<![\w@/:.-])(?!mailto:)[A-Za-z_][\w.-]{0,60}:(?=[^\s\d]{0,200}\d)([^\s'\"<>@/:,;]{6,200})"
