@@ -216,6 +216,7 @@ class RunningProgram(Child):
             self.stdin.close()
         yield self.stdout
         if code := self.process.wait():
+            self.end()  # a process that it has left behind keeps its errors open
             raise ProgramError(last_line(self._errors.result(), f"ssh ended with {code}"))
 
     def _last_error(self) -> str:
