@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from sparkiac.report import Finding, Report
     from sparkiac.resolve.catalogued import Catalogued
 
-_FIRST_PORT: Final = 8000
 _MEMORY: Final = "MEM"
-"""Beginning of the codes of errors that other settings can remove."""
+"""Beginning of the codes of errors that smaller shares or contexts can remove."""
 
 
 @click.command()
@@ -264,10 +263,12 @@ def _model(given: str | None, chosen: Catalogued) -> str | None:
 
 def _port(wanted: _DeploymentDraft, usual: int | None, plan: Plan) -> int | None:
     """Return the port to write; None if that of the recipe is free on all hosts."""
+    from sparkiac.fix.candidates import FIRST_PORT
+
     used = {each.port for host in plan.hosts if host.name in wanted.hosts for each in host.preflight.ports}
     if wanted.port is not None:
         return wanted.port
-    free = next(port for port in count(usual or _FIRST_PORT) if port not in used)
+    free = next(port for port in count(usual or FIRST_PORT) if port not in used)
     return None if free == usual else free
 
 

@@ -60,7 +60,7 @@ class Difference(NamedTuple):
         return placeholders.is_placeholder(text) or placeholders.is_placeholder(text.rpartition("/")[2])
 
     def note(self) -> Note:
-        """Return the note with its reason, or that it has none."""
+        """Return a note with the reason of the difference, or one that says that there is none."""
         why = self.why or _REFUSED.format(self.drafted or "nothing")
         return corrected(self.line, self.what, why) if self.why else lost(self.line, self.what, why)
 

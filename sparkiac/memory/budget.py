@@ -83,7 +83,7 @@ class LoadingPeak(NamedTuple):
     low_bytes: int
     """The servers that have started before, and its weights."""
     high_bytes: int
-    """These, and all its files in the page cache."""
+    """The same, with all files of its weights in the page cache."""
     resting_bytes: int
     """All servers after their start."""
 

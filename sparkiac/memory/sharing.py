@@ -23,7 +23,7 @@ class Claim(NamedTuple):
     total_bytes: int
     """Memory that it takes its share of."""
     least: int
-    """Without which it does not start, or does not handle its workload."""
+    """Smallest share with which it starts and handles its workload."""
     most: int
     outside_bytes: int = 0
     """Memory that it uses in addition to its share."""

@@ -67,8 +67,7 @@ def reach(host: HostPlan, address: str) -> str:
         return "this host"
     if address == EVERY:
         return "every network of this host"
-    links = {link.address.partition("/")[0] for link in host.links}
-    return "hosts on its direct link" if address in links else f"the network of {address}"
+    return "hosts on its direct link" if address in host.link_addresses else f"the network of {address}"
 
 
 def _between_hosts(host: HostPlan) -> Iterator[OpenPort]:

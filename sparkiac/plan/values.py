@@ -115,6 +115,11 @@ class HostPlan(NamedTuple):
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
+    def link_addresses(self) -> frozenset[str]:
+        """Return its addresses on its links."""
+        return frozenset(link.address.partition("/")[0] for link in self.links)
+
+    @property
     def own_folders(self) -> tuple[OwnFolder, ...]:
         """Return where the user's own models lie that this host stores."""
         return tuple(own for store in self.stores for each in store.models if (own := each.repository.own))

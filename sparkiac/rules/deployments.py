@@ -36,11 +36,6 @@ def links(plan: Plan) -> Iterator[tuple[HostPlan, FabricLink, Path]]:
             yield host, link, ("hosts", host.name, "fabric", "links", index)
 
 
-def link_addresses(host: HostPlan) -> set[str]:
-    """Return the addresses of a host on its links."""
-    return {link.address.partition("/")[0] for link in host.links}
-
-
 def no_route(obstacle: str | None) -> str:
     """Return why one host cannot reach a server of another."""
     return "only that host can reach it" if obstacle == "loopback" else "the two hosts share no fabric"

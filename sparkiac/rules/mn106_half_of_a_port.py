@@ -5,23 +5,9 @@ NCCL uses only the devices that it is given. One pair of Sparks was measured wit
 Another one went from 3 to 23.7 GB/s, with a larger MTU and another build of NCCL too. `sparkiac fabric discover` and
 `sparkiac init` write both halves.
 
-Bad:
+Bad, on two Sparks:
 
 ```yaml
-name: pair
-defaults: {model_store: /srv/models}
-hosts:
-  spark-01:
-    address: 192.168.1.11
-    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
-  spark-02:
-    address: 192.168.1.12
-    fabric:
-      links:
-        - interface: enp1s0f1np1
-          hca: rocep1s0f1
-          address: 192.168.177.12/24
-          twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1}
 deployments:
   big:
     recipe: base/single-spark

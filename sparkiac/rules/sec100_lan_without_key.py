@@ -39,7 +39,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.topology import EVERY, LOOPBACK
-from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, ("exposed", "source"), "vLLM: --api-key", "Spark guide L615, L722", profile="strict")
@@ -49,7 +48,7 @@ _ELSEWHERE: Final = frozenset({LOOPBACK, EVERY})
 def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen on the host's own address and require no key."""
     for host in plan.hosts:
-        inside = _ELSEWHERE | link_addresses(host)
+        inside = _ELSEWHERE | host.link_addresses
         for container in host.containers:
             address, port = container.network.listen or (EVERY, 0)
             if container.server.engine is not None and not container.secrets and address not in inside:

@@ -30,7 +30,6 @@ from typing import Final
 
 from sparkiac.plan import Plan
 from sparkiac.plan.topology import LOOPBACK
-from sparkiac.rules.deployments import link_addresses
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(
@@ -44,7 +43,7 @@ _WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmana
 def check(plan: Plan) -> Iterator[Hit]:
     """Find Prometheus and Alertmanager on addresses that are neither loopback nor a direct link."""
     for host in plan.hosts:
-        inside = {LOOPBACK} | link_addresses(host)
+        inside = {LOOPBACK} | host.link_addresses
         for container in host.containers:
             address, port = container.network.listen or (LOOPBACK, 0)
             if container.path in _WITHOUT_LOGIN and address not in inside:
