@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -188,6 +190,7 @@ def test_the_value_of_a_key_is_not_printed(tmp_path: Path) -> None:
         assert "canary" not in run(tmp_path, deployment(TOOLS, NAMED, RELEASE, KEYED), *words)[1]
 
 
+@pytest.mark.skipif(shutil.which("curl") is None and "CI" not in os.environ, reason="curl is not installed")
 @pytest.mark.parametrize("shell", ["bash", "sh"])
 @pytest.mark.parametrize("lines", [(), (KEYED,)])
 def test_the_request_is_answered_when_it_is_pasted(tmp_path: Path, shell: str, lines: tuple[str, ...]) -> None:
