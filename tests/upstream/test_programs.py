@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import time
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sparkiac.upstream import programs
+from sparkiac.report import assets
+from sparkiac.upstream import parallel, programs
 from sparkiac.upstream.programs import Child, Completed, FloodedError, ProgramError, execute
 from tests.hostile import measured
 
@@ -81,3 +83,23 @@ def test_a_program_that_is_missing_or_cannot_be_started_is_named(tmp_path: Path)
         (tmp_path / "script").chmod(mode)
         with pytest.raises(ProgramError, match=f"^script cannot be started: {reason}$"):
             execute((str(tmp_path / "script"),), timeout_s=1)
+
+
+def test_programs_for_several_hosts_are_never_parsed_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 may raise SystemError when two threads convert a syntax tree."""
+    parsing, most, parse = [0], [0], ast.parse
+
+    def slow(source: bytes) -> ast.Module:
+        parsing[0] += 1
+        most[0] = max(most[0], parsing[0])
+        time.sleep(0.005)
+        tree = parse(source)
+        parsing[0] -= 1
+        return tree
+
+    assets.imported.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(ast, "parse", slow)
+        bundles = list(parallel.each(range(4), lambda _: programs.bundled("sent.ports"), threads=4))
+    assert len({bundle for _, bundle in bundles}) == 1
+    assert most == [1]
