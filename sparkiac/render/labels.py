@@ -1,16 +1,14 @@
-"""Labels, verdicts and texts for memory, speed and rollout, shared by the terminal, PLAN.md and the HTML page."""
+"""Labels, verdicts and texts for memory and speed, shared by the terminal, PLAN.md and the HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.host.generation import ChangeGroup
 from sparkiac.memory.budget import TIGHT_BYTES
 from sparkiac.memory.fit import Advice, Fit
 from sparkiac.memory.recorded import MEASURED
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import Plan
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment, Stall
 from sparkiac.plan.numbers import CAPTURE, count, gib, over_budget, span, unknown
 
@@ -27,15 +25,6 @@ class LabelledValue(NamedTuple):
 
     label: str
     value: str
-
-
-class RolloutWords(NamedTuple):
-    """How an apply changes the hosts, in words."""
-
-    summary: str
-    batches: tuple[str, ...]
-    former: str
-    """What happens to former hosts; empty if there are none."""
 
 
 class Verdict(NamedTuple):
@@ -113,6 +102,14 @@ def _unknowns(use: HostMemoryUse) -> Iterator[str]:
 
 def _missing(found: Unknown) -> str:
     return f"missing {', '.join(dict.fromkeys(found.missing)) or 'figures'}"
+
+
+def loading(use: HostMemoryUse) -> str:
+    """Return the memory of the servers at rest and at most while they load; empty if a size is unknown."""
+    if use.loading is None:
+        return ""
+    name, low, high, resting = use.loading
+    return f"{gib(resting)} at rest, {gib(low)} to {gib(high)} while {name} loads, with its files in the page cache"
 
 
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
@@ -276,24 +273,3 @@ def _stall(found: Stall | Unknown) -> str:
         return unknown(found)
     chunks = f"chunks of {count(found.chunk_tokens)} tokens"
     return f"other requests wait {span(found.low_s, found.high_s, 's')} for their next token ({chunks})"
-
-
-def rollout(plan: Plan) -> RolloutWords | None:
-    """Return how an apply changes the hosts; None if there is only one host."""
-    if len(plan.hosts) == 1 and not plan.retired:
-        return None
-    groups = {host.name: host.group for host in plan.hosts}
-    batches = (
-        _batch(batch, groups[batch[0]], canary=n < plan.rollout.canaries) for n, batch in enumerate(plan.batches)
-    )
-    pause = f", {plan.rollout.pause_s} s apart" if plan.rollout.pause_s else ""
-    changed = "go back too" if plan.rollout.on_failure == "back" else "keep their new generation"
-    failure = f"If a host fails, the rollout stops; hosts that changed before it {changed}."
-    summary = "1 batch." if len(plan.batches) == 1 else f"{len(plan.batches)} batches{pause}. {failure}"
-    former = ", ".join(host.name for host in plan.retired)
-    return RolloutWords(summary, tuple(batches), f"Last, sparkiac is removed from {former}." if former else "")
-
-
-def _batch(hosts: tuple[str, ...], group: ChangeGroup | None, *, canary: bool) -> str:
-    notes = (("canary",) if canary else ()) + (("a group, which changes as a whole",) if group else ())
-    return ", ".join(hosts) + (f" ({': '.join(notes)})" if notes else "")

@@ -91,6 +91,7 @@ def _memory(title: str, account: HostMemoryUse) -> dict[str, Any]:
         "title": title,
         "verdict": labels.verdict(account),
         "lines": lines,
+        "loading": labels.loading(account),
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from sparkiac.host.generation import ChangeGroup
 from sparkiac.plan import Container, HostPlan, Plan, exposure, memory_use
 from sparkiac.plan.container import ConfigFile, Program
 from sparkiac.plan.exposure import OpenPort
@@ -24,18 +25,43 @@ WAIVER_HEADS: Final = ("waives", "for", "until", "reason")
 """Table heads of `waivers`."""
 
 
+class RolloutWords(NamedTuple):
+    """How an apply changes the hosts, in words."""
+
+    summary: str
+    batches: tuple[str, ...]
+    former: str
+    """What happens to former hosts; empty if there are none."""
+
+
 def render(plan: Plan) -> Artifact:
     """Render PLAN.md."""
     values = {
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),
-        "rollout": labels.rollout(plan),
+        "rollout": rollout(plan),
         "waiver_heads": WAIVER_HEADS,
         "port_heads": PORT_HEADS,
         "waivers": waivers(plan),
         "hosts": map(_host, plan.hosts),  # one after the other: all at once would take much memory
     }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))
+
+
+def rollout(plan: Plan) -> RolloutWords | None:
+    """Return how an apply changes the hosts; None if there is only one host."""
+    if len(plan.hosts) == 1 and not plan.retired:
+        return None
+    groups = {host.name: host.group for host in plan.hosts}
+    batches = (
+        _batch(batch, groups[batch[0]], canary=n < plan.rollout.canaries) for n, batch in enumerate(plan.batches)
+    )
+    pause = f", {plan.rollout.pause_s} s apart" if plan.rollout.pause_s else ""
+    changed = "go back too" if plan.rollout.on_failure == "back" else "keep their new generation"
+    failure = f"If a host fails, the rollout stops; hosts that changed before it {changed}."
+    summary = "1 batch." if len(plan.batches) == 1 else f"{len(plan.batches)} batches{pause}. {failure}"
+    former = ", ".join(host.name for host in plan.retired)
+    return RolloutWords(summary, tuple(batches), f"Last, sparkiac is removed from {former}." if former else "")
 
 
 def waivers(plan: Plan) -> tuple[tuple[str, ...], ...]:
@@ -46,6 +72,11 @@ def waivers(plan: Plan) -> tuple[tuple[str, ...], ...]:
 def port(found: OpenPort) -> tuple[str, ...]:
     """Return an open port as a row, with the columns of PORT_HEADS."""
     return found.port, found.unit or OWN, found.reach, found.key or "none"
+
+
+def _batch(hosts: tuple[str, ...], group: ChangeGroup | None, *, canary: bool) -> str:
+    notes = (("canary",) if canary else ()) + (("a group, which changes as a whole",) if group else ())
+    return ", ".join(hosts) + (f" ({': '.join(notes)})" if notes else "")
 
 
 def _waiver(waiver: PlannedWaiver) -> tuple[str, ...]:
@@ -63,7 +94,12 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "driver": host.values.driver,
         "memory_bytes": host.memory_bytes,
         "memories": [
-            {"title": title, "verdict": labels.verdict(use), "lines": labels.lines(use)}
+            {
+                "title": title,
+                "verdict": labels.verdict(use),
+                "lines": labels.lines(use),
+                "loading": labels.loading(use),
+            }
             for title, use in memory_use.by_turn(host)
         ],
         "rows": [_row(each) | {"proof": proven.get(each.name)} for each in host.units],

@@ -100,7 +100,7 @@ def tables(plan: Plan, width: int) -> Blocks:
 
 
 def _rollout(plan: Plan) -> Blocks:
-    words = labels.rollout(plan)
+    words = summary.rollout(plan)
     if words is None:
         return
     yield from (styled("rollout", "bold"), "", words.summary)
@@ -141,11 +141,8 @@ def _memory(account: HostMemoryUse, notes: dict[str, int], width: int) -> Blocks
     if account.total_bytes and account.width_bytes > account.total_bytes:
         yield _end(account, width)
     yield Grid(tuple(_legend(account, notes)), right=2, gap=1, indent=0)
-    if peak := account.loading:
-        most = (
-            f"{gib(peak.low_bytes)} to {gib(peak.high_bytes)} while {peak.name} loads, with its files in the page cache"
-        )
-        yield f"servers: {gib(peak.resting_bytes)} at rest, {most}"
+    if loads := labels.loading(account):
+        yield f"servers: {loads}"
 
 
 def bar(account: HostMemoryUse, width: int) -> Line:

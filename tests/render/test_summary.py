@@ -51,6 +51,16 @@ def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
     ]
 
 
+def test_servers_at_rest_and_while_they_load(rendered: Rendered) -> None:
+    text = page(rendered(deployment("measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}")))
+    loads = "14.9 GiB to 29.8 GiB while chat loads, with its files in the page cache"
+    assert f"| left free | 5.0 GiB | not used |\n\nServers: 102.2 GiB at rest, {loads}.\n" in text
+
+
+def test_servers_of_unknown_size_have_no_sum(rendered: Rendered) -> None:
+    assert "Servers: " not in page(rendered(deployment().replace("example/model", "example/other")))
+
+
 def test_what_is_not_known_says_so(rendered: Rendered) -> None:
     text = page(rendered(deployment(host="spark-01: {address: 192.168.1.11, driver: null}")))
     assert "| driver | not checked |" in text
