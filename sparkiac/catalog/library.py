@@ -11,8 +11,9 @@ from sparkiac import catalog
 from sparkiac.catalog import interfaces, written
 from sparkiac.catalog.interfaces import Captured, Interface
 from sparkiac.catalog.written import FactFile
-from sparkiac.model import forms
+from sparkiac.model import forms, references
 from sparkiac.model.catalog import Recipe, Variant
+from sparkiac.model.images import ImageFamily
 from sparkiac.report import Finding, Loc, Mark, Severity
 from sparkiac.source import Source, load
 
@@ -21,6 +22,8 @@ _TAKEN: Final = ("RCP002", "recipe-name-taken")
 _NO_RECIPE: Final = ("RCP003", "variant-without-recipe")
 INTERFACES: Final = "interfaces"
 """Folder of captured interfaces in a source; files in it are no recipes."""
+IMAGES: Final = "images"
+"""Folder in a source of what is known about images."""
 
 
 class RecipeText(NamedTuple):
@@ -54,6 +57,8 @@ class Library(NamedTuple):
     """Facts of the user's repository, by file. They stand beside those of the catalog and replace none."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
     """Digest of an image → the options of its vLLM, captured by others."""
+    images: Mapping[str, Source[ImageFamily]] = MappingProxyType({})
+    """Repository with its registry → what others know about its images. They replace none of the catalog."""
 
     def recipe(self, name: str) -> Source[Recipe] | None:
         """Return a recipe, or None if there is none. A recipe of the user has no value if its file is not valid."""
@@ -62,6 +67,11 @@ class Library(NamedTuple):
     def variant(self, recipe: str, name: str) -> Source[Variant] | None:
         """Return the variant `name` of a recipe, or None if there is none."""
         return self.variants.get(f"{recipe}#{name}") or catalog.variant(recipe, name)
+
+    def image_family(self, repository: str) -> ImageFamily | None:
+        """Return what is known about the images of a repository; None if nothing is."""
+        found = self.images.get(references.full(repository)) or catalog.image_family(repository)
+        return found.value if found else None
 
     def recipe_names(self) -> tuple[str, ...]:
         """Return the names of all recipes, sorted."""
@@ -87,6 +97,7 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
     variants: dict[str, Source[Variant]] = {}
     facts: dict[str, Source[FactFile]] = {}
     captures: dict[str, Interface] = {}
+    images: dict[str, Source[ImageFamily]] = {}
     findings: list[Finding] = []
     for file in files:
         if file.parts[0] == written.FOLDER:
@@ -98,6 +109,13 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
             findings += [captured] if isinstance(captured, Finding) else []
             captures |= {} if isinstance(captured, Finding) else dict.fromkeys(captured.digests, captured.interface)
             continue
+        if file.parts[0] == IMAGES:
+            family: Source[ImageFamily] = load(file.raw, name=file.path, model=ImageFamily)
+            faults = family.findings or tuple(_unfit(family, images))
+            findings += faults
+            if not faults:
+                images[references.full(family.valid.repository or "")] = family
+            continue
         variant = len(file.parts) > 2  # noqa: PLR2004  vendor and name
         found: Source[Any] = load(file.raw, name=file.path, model=Variant if variant else Recipe)
         own: dict[str, Source[Any]] = variants if variant else recipes
@@ -105,7 +123,7 @@ def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
         findings += (*refused, *found.findings)
         if not refused:
             own[file.name] = found
-    library = Library(recipes, variants, facts, captures)
+    library = Library(recipes, variants, facts, captures, images)
     return library, (*findings, *_alone(library))
 
 
@@ -115,6 +133,19 @@ def _captured(file: RecipeText) -> Captured | Finding:
     except (ValueError, RecursionError) as error:
         place, hint = Loc(file.path, Mark(1, 1, 1, 1), ""), "capture it with `sparkiac images capture`"
         return Finding("INV002", "value", Severity.ERROR, f"not the interface of an image: {error}", place, hint)
+
+
+def _unfit(family: Source[ImageFamily], others: Mapping[str, Source[ImageFamily]]) -> Iterator[Finding]:
+    """Refuse facts about images without a repository, or about one that others have facts about."""
+    repository, place = family.valid.repository, family.document.at_key(("repository",))
+    if repository is None:
+        yield Finding("INV002", "value", Severity.ERROR, "repository is missing", place, "name it, without a tag")
+        return
+    other = others.get(references.full(repository))
+    taken = other.document.name if other else "the catalog of sparkiac" if catalog.image_family(repository) else None
+    if taken:
+        message = f"{repository} is also in {taken}; the images of one repository have one file"
+        yield Finding(*_TAKEN, Severity.ERROR, message, place, "remove the file")
 
 
 def _misplaced(file: RecipeText, found: Source[Any], other: Source[Any] | None) -> Iterator[Finding]:

@@ -92,8 +92,9 @@ def build(resolved: Resolved) -> Plan:
 def _pinned(resolved: Resolved) -> placement.Pinned:
     written, lock = resolved.written, resolved.lock
     copying = frozenset(name for name, host in written.hosts.items() if host.images_from is not None)
-    images = Images(resolved.fleet.builds, lock, written.registries.mirrors, resolved.interfaces, copying)
-    return placement.Pinned(images, weights.pins(lock, written), resolved.library)
+    mirrors, library = written.registries.mirrors, resolved.library
+    images = Images(resolved.fleet.builds, lock, mirrors, resolved.interfaces, copying, library)
+    return placement.Pinned(images, weights.pins(lock, written), library)
 
 
 def _retired(written: Inventory) -> tuple[PlannedRetirement, ...]:

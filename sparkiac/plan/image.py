@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import catalog
 from sparkiac.catalog import interfaces, releases
+from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.model import references
 from sparkiac.plan.parts import UNLOCKED
 from sparkiac.resolve.builds import images
@@ -127,13 +127,12 @@ class PlannedBuild(NamedTuple):
     """Base image; None if the build runs a program that chooses its own."""
 
 
-def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
-    """Return an image with the facts from lock and catalog. A digest in the reference needs no lock."""
+def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str], library: Library = SHIPPED) -> Image:
+    """Return an image with the facts from lock and library. A digest in the reference needs no lock."""
     tagged, _, inline = reference.partition("@")
     repository, tag = references.split(tagged)
     locked = lock.images.get(reference) if lock else None
-    found = catalog.image_family(repository)
-    family = found.value if found else None
+    family = library.image_family(repository)
     digest = inline or (locked.digest if locked else None)
     entrypoint = locked.entrypoint if locked else None
     if entrypoint is None and family is not None:
@@ -191,6 +190,7 @@ class Images(NamedTuple):
     """Digest → the interface that was captured from the image."""
     copying: frozenset[str]
     """Hosts that copy their images from another host."""
+    library: Library
 
     def find(self, reference: str, *, host: str) -> Image:
         """Return an image that a host runs; the reference may be the name of a build."""
@@ -213,7 +213,7 @@ class Images(NamedTuple):
         return PlannedBuild(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
 
     def _pulled(self, reference: str) -> Image:
-        return image(reference, lock=self.lock, mirrors=self.mirrors)
+        return image(reference, lock=self.lock, mirrors=self.mirrors, library=self.library)
 
     def _built(self, build: PlannedBuild) -> Image:
         """Return the image of this build. It has no digest if the lock only has the image of an older specification.

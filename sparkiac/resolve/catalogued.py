@@ -108,13 +108,13 @@ def stack(
     leaves = merge(defaults, *above)
     if ("speculative",) not in leaves:
         return (defaults, *above)
-    return (defaults, *_needed(leaves, engine), *above, _completed(leaves))
+    return (defaults, *_needed(leaves, engine, library), *above, _completed(leaves))
 
 
-def _needed(leaves: Leaves, engine: Engine) -> Iterator[Leaves]:
+def _needed(leaves: Leaves, engine: Engine, library: Library) -> Iterator[Leaves]:
     """Yield what the chosen method needs in the release that the image names; recipes and the inventory override it."""
     method, image = leaves["speculative",][0]["method"], leaves.get(("image",))
-    release = _release(image[0]) if image else None
+    release = _release(image[0], library) if image else None
     for sheet in evidence.sheets():
         for fact in sheet.facts:
             chosen = fact.engine == engine.name and fact.when.get("speculative.method") == method
@@ -131,12 +131,11 @@ def of_method(leaves: Leaves) -> Iterator[tuple[Path, str]]:
             yield path, f"{path[-1]}: {value}, a default of {origin}"
 
 
-def _release(reference: str) -> str | None:
-    """Return the vLLM release that the catalog knows for an image, or that its tag names."""
+def _release(reference: str, library: Library) -> str | None:
+    """Return the vLLM release that the library knows for an image, or that its tag names."""
     tagged, _, digest = reference.partition("@")
     repository, tag = references.split(tagged)
-    family = catalog.image_family(repository)
-    return releases.of_image(family.value if family else None, repository, tag=tag, digest=digest or None)
+    return releases.of_image(library.image_family(repository), repository, tag=tag, digest=digest or None)
 
 
 def _completed(leaves: Leaves) -> Leaves:

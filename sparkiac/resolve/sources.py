@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from sparkiac.catalog import interfaces
-from sparkiac.catalog.library import INTERFACES, RecipeText
+from sparkiac.catalog.library import IMAGES, INTERFACES, RecipeText
 from sparkiac.model import forms
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock, LockedSource, RecipeSource
@@ -86,17 +86,20 @@ def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator
 
 
 def powers(path: str, raw: bytes) -> set[str]:
-    """Return what a file allows that a reader must not miss: code of others, files of the host, options of images."""
+    """Return what a file does that a reader must not miss: code of others, files of the host, images it decides on."""
     if path.startswith(f"{INTERFACES}/"):
         with suppress(ValueError, RecursionError):  # a former file may have been changed by hand
             image = interfaces.captured(raw)
-            return {f"the options of {image.reference} ({', '.join(image.digests)})"}
+            return {f"decides the options of {image.reference} ({', '.join(image.digests)})"}
         return set()
     data = read(raw, name="")[0].data
+    if path.startswith(f"{IMAGES}/"):
+        repository = mapping({"": data}, "").get("repository")
+        return {f"decides how images of {repository} start"} if repository else set()
     container = mapping(data, "container")
     remote = ["set.trust_remote_code"] if mapping(data, "set").get("trust_remote_code") else []
     prelude = (" ".join(map(str, words)) for words in container.get("prelude") or ())
     mounts = ((path, mapping({"": each}, "").get("source")) for path, each in mapping(container, "mounts").items())
     files = (f"container.files: {path}" for path in mapping(container, "files"))
     own = (f"container.mounts: {path} from {source}" for path, source in mounts if source != "model_store")
-    return {*remote, *(f"container.prelude: {words}" for words in prelude), *files, *own}
+    return {f"allows {each}" for each in (*remote, *(f"container.prelude: {words}" for words in prelude), *files, *own)}

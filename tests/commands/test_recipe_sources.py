@@ -327,13 +327,52 @@ def test_a_source_carries_interfaces_and_says_of_which_images(cli: Cli, upstream
     )
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
-    assert f"team: interfaces/ours.yaml allows the options of example.org/vllm:1 ({digest})\n" in done.out
+    assert f"team: interfaces/ours.yaml decides the options of example.org/vllm:1 ({digest})\n" in done.out
     assert "interfaces/deep.yaml:1:1: not used: INV002 not the interface of an image" in done.err
     inventory = upstream.folder / "inventories/lab.yaml"
     text = inventory.read_text()
     inventory.write_text(text.replace("recipe: ours/chat", "recipe: ours/chat, set: {no_such_option: 1}"))
     assert "FLG101" in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
     shutil.rmtree(upstream.folder / "sources/team/interfaces")
+    assert "RCP005" in cli("check", "inventories/lab.yaml").err
+
+
+IMAGES: Final = """\
+title: Our build
+provenance: community
+repository: registry.example.org/ours/vllm
+style: vllm-serve
+entrypoint: [/opt/ours/start, vllm, serve]
+tags: {"2026-11": {vllm: "0.19.0", lacks: [audio]}}
+sources: [our build log]
+"""
+
+
+def test_a_source_carries_what_is_known_about_images(cli: Cli, upstream: Upstream) -> None:
+    """A server starts with the entrypoint that the source names; a repository of the catalog keeps what that says."""
+    recipe = RECIPE.replace(
+        "nvcr.io/nvidia/vllm:26.04-py3", f"registry.example.org/ours/vllm:2026-11@sha256:{'1' * 64}"
+    )
+    upstream.commit(
+        {
+            "recipes/ours/chat.yaml": recipe,
+            "recipes/images/ours.yaml": IMAGES,
+            "recipes/images/again.yaml": IMAGES,
+            "recipes/images/theirs.yaml": IMAGES.replace("registry.example.org/ours/vllm", "vllm/vllm-openai"),
+            "recipes/images/none.yaml": IMAGES.replace("repository: registry.example.org/ours/vllm\n", ""),
+        }
+    )
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert "team: images/again.yaml decides how images of registry.example.org/ours/vllm start\n" in done.out
+    for name, reason in (("ours", "is also in sources/team/images/again.yaml"), ("none", "repository is missing")):
+        assert f"sources/team/images/{name}.yaml:" in done.err
+        assert reason in done.err
+    assert "images/theirs.yaml:3:1: not used: RCP002 vllm/vllm-openai is also in the catalog of sparkiac" in done.err
+    assert "ENT100" not in cli("check", "inventories/lab.yaml").err
+    command = cli("plan", "inventories/lab.yaml", "--format", "json").out
+    assert "/opt/ours/start" in json.dumps(json.loads(command)["plan"]["hosts"][0]["containers"][0])
+    shutil.rmtree(upstream.folder / "sources/team/images")
     assert "RCP005" in cli("check", "inventories/lab.yaml").err
 
 

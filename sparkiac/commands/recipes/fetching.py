@@ -229,7 +229,7 @@ def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
         click.echo(patch, nl=False)
         for path, raw in each.files.items():
             for power in sorted(sources.powers(path, raw) - sources.powers(path, before.get(path, b""))):
-                click.echo(escaped_line(f"{each.name}: {path} allows {power}"))
+                click.echo(escaped_line(f"{each.name}: {path} {power}"))
         number = f"{len(each.files)} file{'s' if len(each.files) > 1 else ''}"
         click.echo(f"{each.name}: {number} of {each.locked.address} at {each.locked.pin}")
         patches += patch
