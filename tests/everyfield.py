@@ -36,6 +36,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.COMMIT: ("1" * 40, "2" * 40),
     forms.GIT: ("https://example.org/one.git", "https://example.org/two.git"),
     forms.GIT_REF: ("branch-one", "branch-two"),
+    forms.SSH_KEY: ("ssh-ed25519 AAAAC3Nz", "ssh-rsa AAAAB3Nz"),
     forms.INSIDE: ("mods/one", "mods/two"),
     forms.PIN: ("one==1.0", "two==2.0"),
     forms.URL_PATH: ("/one", "/two"),

@@ -52,6 +52,11 @@ URL: Final = _form(
     "an http or https address such as http://192.168.1.10:8009/v1",
 )
 COMMIT: Final = _form(r"^[0-9a-f]{40}$", "a full commit: 40 lower-case hex digits, quoted")
+TIME: Final = _form(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "a time in UTC: '2026-11-28T17:00:00Z'")
+SSH_KEY: Final = _form(
+    r"^(sk-)?(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521))(@openssh\.com)? [A-Za-z0-9+/]+=*$",
+    "a public SSH key without its comment: ssh-ed25519 AAAA…",
+)
 GIT: Final = _form(
     r"^(https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?|file://)(/[A-Za-z0-9._@+=~-]+)+$",
     "the address of a Git repository: https://… or file:///…, without a user name",

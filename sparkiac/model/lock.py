@@ -29,6 +29,8 @@ from sparkiac.model.base import (
     PackageVersion,
     RepositoryFolder,
     Sha256,
+    SshKey,
+    UtcTime,
     Version,
 )
 from sparkiac.model.references import hub_file
@@ -138,6 +140,8 @@ class RecipeSource(Model):
     """Folder of the recipes in the repository or artifact; `.` if they are at its top."""
     format: Literal["sparkiac", "sparkrun", "eugr"] = "sparkiac"
     """Format of the recipes. Those of sparkrun and of eugr/spark-vllm-docker are converted when they are fetched."""
+    signed_by: tuple[SshKey, ...] = ()
+    """With `git`: public SSH keys; `sparkiac recipes fetch` takes only commits that one of them signed."""
 
     @property
     def address(self) -> str:
@@ -151,6 +155,8 @@ class RecipeSource(Model):
             raise ValueError(message)
         if self.oci and "revision" in self.model_fields_set:
             raise ValueError("revision is for git alone; oci contains the tag or the digest: registry/repository:tag")
+        if self.oci and self.signed_by:
+            raise ValueError("signed_by is for git alone; name the digest of an artifact in oci")
         return self
 
 
@@ -161,6 +167,8 @@ class LockedSource(RecipeSource):
     """Commit of the Git repository that the recipes were read from."""
     digest: Digest | None = None
     """Digest of the manifest of the OCI artifact that the recipes were read from."""
+    created: UtcTime | None = None
+    """Time of the commit, or what the manifest of the artifact says. An upgrade takes nothing older."""
     files: dict[InsidePath, Sha256] = {}
     """SHA-256 of each file below `sources/NAME`."""
 

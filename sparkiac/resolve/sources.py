@@ -42,7 +42,8 @@ def check(
         if locked is None or not is_of(locked, source):
             state = "is not fetched" if locked is None else "is fetched from another place"
             revision = f" at {source.revision}" if source.git else ""
-            wanted = f"{source.address}{revision}, folder {source.path}, format {source.format}"
+            keys = f", signed by {', '.join(source.signed_by)}" if source.signed_by else ""
+            wanted = f"{source.address}{revision}, folder {source.path}, format {source.format}{keys}"
             message = f"source {name} {state}: the inventory names {wanted}"
             yield error(_MISSING, message, document.at_key((_KEY, name)), hint)
             continue

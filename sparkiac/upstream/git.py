@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -53,6 +54,13 @@ class FetchedFiles(NamedTuple):
     """Commit or digest."""
     files: Mapping[str, bytes]
     """Path below the requested folder → content."""
+    created: str | None
+    """Time of the commit, or the one that the artifact names, in UTC."""
+
+
+def utc(time: datetime) -> str:
+    """Return a time as the lock has it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]:
@@ -69,11 +77,11 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
     return {path: _blob(folder, blob) for path, blob in _listed(folder, commit, paths)}
 
 
-def fetch(url: str, revision: str, path: str) -> FetchedFiles:
-    """Return the YAML files of a folder in a repository, at a branch, tag or commit.
+def fetch(url: str, revision: str, path: str, *, signers: Collection[str] = ()) -> FetchedFiles:
+    """Return the YAML files of a folder in a repository, at a branch, tag or commit that one of the signers signed.
 
-    Git checks every object against its hash. Only https and file addresses are followed, and no prompt is shown.
-    Raises ProgramError.
+    Without signers, any commit is taken. Git checks every object against its hash. Only https and file addresses are
+    followed, and no prompt is shown. Raises ProgramError.
     """
     with tempfile.TemporaryDirectory(prefix="sparkiac-git-") as name:
         folder = Path(name)
@@ -83,6 +91,8 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
         if re.fullmatch(forms.COMMIT, revision) and commit != revision:
             raise ProgramError(f"{revision} is a tag object; name its commit {commit}")
+        if signers:
+            _verify(folder, commit, signers)
         top = "" if path == "." else f"{path}/"
         below = _listed(folder, _Commit(commit, revision), filter(None, [top]), fetching=True)
         listed = [each for each in below if each[0].endswith(SUFFIX)]
@@ -93,7 +103,19 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
             found[each.removeprefix(top)] = _blob(folder, blob, each)
             if sum(map(len, found.values())) > MAX_ALL_BYTES:
                 raise ProgramError(f"the files of {path} have more than {MAX_ALL_BYTES} bytes")
-        return FetchedFiles(commit, found)
+        seconds = int(_output(folder, "show", "--no-patch", "--format=%ct", commit, fetching=True))
+        return FetchedFiles(commit, found, utc(datetime.fromtimestamp(seconds, UTC)))
+
+
+def _verify(folder: Path, commit: str, signers: Collection[str]) -> None:
+    """Refuse a commit that no signer signed. Only SSH keys count: git would also take any key of the user's keyring."""
+    allowed = folder / "signers"
+    allowed.write_text("".join(f'* namespaces="git" {key}\n' for key in signers))
+    settings = (f"gpg.ssh.allowedSignersFile={allowed}", "gpg.openpgp.program=false", "gpg.x509.program=false")
+    try:
+        _output(folder, *(word for each in settings for word in ("-c", each)), "verify-commit", commit, fetching=True)
+    except ProgramError as error:
+        raise ProgramError(f"no key of signed_by has signed {commit} ({error})") from None
 
 
 def newer(folder: Path, commit: str) -> str | None:

@@ -44,9 +44,9 @@ class Upstream(NamedTuple):
         """The repository with its registry."""
         return f"{self.registry.host}/{self.repository}"
 
-    def push(self, tag: str, *layers: Layer) -> str:
+    def push(self, tag: str, *layers: Layer, **more: object) -> str:
         """Push an artifact; give its digest."""
-        made = content.artifact(*layers)
+        made = content.artifact(*layers, **more)
         self.registry.push(self.repository, tag, made)
         return made.manifest.digest
 
@@ -122,6 +122,18 @@ def test_an_upgrade_shows_the_diff_and_moves_the_digest(cli: Cli, upstream: Upst
     assert "+set: {max_model_len: 8192" in shown.out
     assert cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade", "team").code == 0
     assert (upstream.recipe.read_text(), upstream.locked["team"]["digest"]) == (NEWER, digest)
+
+
+def test_an_upgrade_takes_nothing_older_than_the_lock(cli: Cli, upstream: Upstream) -> None:
+    """Its manifest says when it was made, as that of `oras push` does; one that does not is of unknown age."""
+    made = {"annotations": {"org.opencontainers.image.created": "2026-11-28T19:00:00+02:00"}}
+    digest = upstream.push("v1", content.file("recipes/ours/chat.yaml", NEWER), **made)
+    assert cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade").code == 0
+    assert upstream.locked["team"]["created"] == "2026-11-28T17:00:00Z"
+    upstream.push("v1", content.file("recipes/ours/chat.yaml", RECIPE))
+    done = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade")
+    assert (done.code, upstream.locked["team"]["digest"]) == (1, digest)
+    assert f"of an unknown time, which is older than {digest} of 2026-11-28T17:00:00Z in the lock" in done.err
 
 
 def test_a_digest_of_the_inventory_must_be_that_of_the_lock(cli: Cli, upstream: Upstream) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -166,6 +167,52 @@ def test_an_upgrade_shows_the_diff_and_moves_the_pin(cli: Cli, upstream: Upstrea
     assert cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade").code == 0
     assert not (upstream.recipe.parent / "second.yaml").exists()
     assert cli("check", "inventories/lab.yaml").code == 0
+
+
+def test_an_upgrade_takes_nothing_older_than_the_lock(cli: Cli, upstream: Upstream) -> None:
+    """A branch that was moved back is refused; who wants the older commit names it."""
+    older = git(upstream.repository, "rev-parse", "HEAD").strip()
+    env = {"GIT_COMMITTER_DATE": "2038-01-01T00:00:00Z"}
+    with pytest.MonkeyPatch.context() as later:
+        later.setenv(*env.popitem())
+        newer = upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("4096", "8192")})
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert (upstream.locked["team"]["commit"], upstream.locked["team"]["created"]) == (newer, "2038-01-01T00:00:00Z")
+    before = upstream.locked
+    git(upstream.repository, "reset", "-q", "--hard", older)
+    done = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade")
+    assert (done.code, upstream.locked) == (1, before)
+    assert (
+        f"which is older than {newer} of 2038-01-01T00:00:00Z in the lock; to go back to it, name it as rev" in done.err
+    )
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace('"}', f'", revision: "{older}"}}'))
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert (upstream.locked["team"]["commit"], upstream.recipe.read_text()) == (older, RECIPE)
+
+
+def test_only_commits_that_a_named_key_signed_are_taken(cli: Cli, upstream: Upstream, tmp_path: Path) -> None:
+    keys = {}
+    for name in ("theirs", "other"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+        keys[name] = " ".join((tmp_path / f"{name}.pub").read_text().split()[:2])
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace('"}', f'", signed_by: [{keys["theirs"]}]}}'))
+    unsigned = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert (unsigned.code, upstream.locked) == (6, {})
+    assert "no key of signed_by has signed" in unsigned.err
+    for name, code in (("other", 6), ("theirs", 0)):
+        git(upstream.repository, "config", "gpg.format", "ssh")
+        git(upstream.repository, "config", "user.signingKey", str(tmp_path / name))
+        git(upstream.repository, "config", "commit.gpgSign", "true")
+        upstream.commit({"README.md": name})
+        done = cli("recipes", "fetch", "inventories/lab.yaml")
+        assert done.code == code, done.err
+    assert upstream.locked["team"]["signed_by"] == [keys["theirs"]]
+    assert cli("check", "inventories/lab.yaml").code == 0
+    inventory.write_text(inventory.read_text().replace(keys["theirs"], keys["other"]))
+    changed = cli("check", "inventories/lab.yaml")
+    assert (changed.code, f"format sparkiac, signed by {keys['other']}" in changed.err) == (2, True), changed.err
 
 
 def test_files_that_differ_from_the_lock_at_the_same_commit_are_refused(cli: Cli, upstream: Upstream) -> None:

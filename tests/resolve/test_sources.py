@@ -22,6 +22,7 @@ OTHER: Final = {
     "revision": "v2",
     "path": "other",
     "format": "eugr",
+    "signed_by": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGZpcnN0a2V5",
 }
 RAW: Final = b"title: Our model\nengine: vllm\nsources: [ours]\nmodel: example/model\n"
 FILE: Final = RecipeText("sources/team/ours/chat.yaml", ("ours", "chat"), RAW)
@@ -44,7 +45,8 @@ def test_what_the_lock_pins_is_accepted() -> None:
 
 @pytest.mark.parametrize("key", list(RecipeSource.model_fields))
 def test_each_field_must_be_that_of_the_lock(key: str) -> None:
-    source = {"oci": OTHER["oci"]} if key == "oci" else {**SOURCE, key: OTHER[key]}
+    value = [OTHER[key]] if key == "signed_by" else OTHER[key]
+    source = {"oci": value} if key == "oci" else {**SOURCE, key: value}
     [(code, message)] = found(source, FILE)
     assert code == "RCP004"
     assert "source team is fetched from another place" in message

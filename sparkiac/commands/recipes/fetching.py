@@ -60,9 +60,9 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     moved = set(names or wanted) if upgrade else set()
     kept = _unchanged(wanted, pinned, files[0].fetched, moved)
     beside = [*files[0].recipes, *(file for name in kept for file in files[0].fetched[name])]
-    pins = {name: None if name in moved else pinned.get(name) for name in wanted if name not in kept}
+    former = {name: pinned.get(name) for name in wanted if name not in kept}
     try:
-        new = [*_each_fetched(inventory, wanted, pins, beside)]
+        new = [*_each_fetched(inventory, wanted, former, moved, beside)]
     except _Refused as error:
         click.echo(escaped_line(str(error)), err=True)
         return error.code
@@ -119,36 +119,49 @@ def _unchanged(
 def _each_fetched(
     inventory: Path,
     wanted: Mapping[str, RecipeSource],
-    pins: Mapping[str, LockedSource | None],
+    former: Mapping[str, LockedSource | None],
+    moved: Collection[str],
     beside: Sequence[RecipeText],
 ) -> Iterator[FetchedSource]:
-    """Fetch each source of `pins`; a recipe cannot have the name of one beside it, or of an earlier source."""
+    """Fetch each source of `former`, at its pin if it is not `moved`; no recipe may have the name of another."""
     known = [*beside]
-    for name, pin in pins.items():
-        found = _fetched(wanted[name], pin, _folder(inventory, name), known)
+    for name, pinned in former.items():
+        found = _fetched(wanted[name], pinned, _folder(inventory, name), known, upgrade=name in moved)
         known += found.texts
         yield found
 
 
 def _fetched(
-    source: RecipeSource, pinned: LockedSource | None, folder: Path, beside: Sequence[RecipeText]
+    source: RecipeSource, pinned: LockedSource | None, folder: Path, beside: Sequence[RecipeText], *, upgrade: bool
 ) -> FetchedSource:
     """Fetch a source: at the pin of the lock if it is still the same source, else at the revision or tag."""
     from sparkiac.lock.merge import locked_source
     from sparkiac.resolve import sources
 
     name = folder.name
-    same = pinned if pinned and sources.is_of(pinned, source) else None
+    known = pinned if pinned and sources.is_of(pinned, source) else None
+    same = None if upgrade else known
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
+    if known:
+        _refuse_older(source, found, known, name)
     fetched = _readable(_recipes(name, source, found), folder, beside)
     if not fetched:
         raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
-    locked = locked_source(source, found.pin, {each.below: each.raw for each in fetched})
-    if same and locked != same:
+    locked = locked_source(source, found.pin, {each.below: each.raw for each in fetched}, created=found.created)
+    if same and locked.files != same.files:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; another version of "
         hint = f"sparkiac may have read them otherwise; if that is expected, run with --upgrade {name}"
         raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, fetched)
+
+
+def _refuse_older(source: RecipeSource, found: FetchedFiles, former: LockedSource, name: str) -> None:
+    """Refuse what is older than the lock: an upgrade must not bring back what was mended since."""
+    if former.created and (found.created or "") < former.created:
+        now = f"{found.pin} of {found.created or 'an unknown time'}"
+        message = f"source {name}: {source.address} has {now}, which is older than {former.pin} of {former.created} in"
+        hint = f"the lock; to go back to it, name {'it as revision' if source.git else 'the digest'} in the inventory"
+        raise _Refused(f"{message} {hint}", Exit.FINDINGS)
 
 
 def _readable(files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeText]) -> tuple[RecipeText, ...]:
@@ -172,7 +185,9 @@ def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> F
     from sparkiac.upstream.programs import ProgramError
 
     try:
-        return git.fetch(source.address, pinned.pin if pinned else source.revision, source.path)
+        return git.fetch(
+            source.address, pinned.pin if pinned else source.revision, source.path, signers=source.signed_by
+        )
     except ProgramError as error:
         raise _Refused(f"source {name}: {source.address}: {error}", Exit.IO) from None
 

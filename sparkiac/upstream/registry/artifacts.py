@@ -14,17 +14,19 @@ import re
 import time
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from sparkiac.model import forms
 from sparkiac.upstream import errors
 from sparkiac.upstream.errors import UpstreamError
-from sparkiac.upstream.git import MAX_ALL_BYTES, MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
+from sparkiac.upstream.git import MAX_ALL_BYTES, MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles, utc
 from sparkiac.upstream.registry import ImageReference
 from sparkiac.upstream.registry.client import INDEXES, RegistryClient
 from sparkiac.upstream.registry.documents import Descriptor, ImageManifest, read
 
 _TITLE: Final = "org.opencontainers.image.title"
+_CREATED: Final = "org.opencontainers.image.created"
 _ARCHIVE: Final = "tar+gzip"
 _MAX_UNPACKED_BYTES: Final = 1 << 25
 """Maximum size of all layers that are read, and of the unpacked content of each archive: 32 MiB."""
@@ -65,7 +67,15 @@ def fetch(reference: ImageReference, path: str, *, client: RegistryClient) -> Fe
             found[name] = raw
     top = "" if path == "." else f"{path}/"
     below = {name.removeprefix(top): raw for name, raw in found.items() if name.startswith(top)}
-    return FetchedFiles(content.digest, below)
+    return FetchedFiles(content.digest, below, _created(manifest))
+
+
+def _created(manifest: ImageManifest) -> str | None:
+    """Return when an artifact was made, as `oras push` notes it; None if it does not say so."""
+    try:
+        return utc(datetime.fromisoformat((manifest.annotations or {}).get(_CREATED, "")))
+    except ValueError:
+        return None
 
 
 def _is_archive(layer: Descriptor) -> bool:

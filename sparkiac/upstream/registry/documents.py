@@ -56,6 +56,7 @@ class ImageManifest(RegistryDocument):
     config: Descriptor
     layers: tuple[Descriptor, ...]
     manifests: None = None
+    annotations: dict[str, str] | None = None
 
 
 class ContainerDefaults(RegistryDocument):
