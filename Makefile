@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PURE := $(addprefix tests/,catalog engines exporters fix formats memory plan render resolve source)
 SYSTEM := $(PURE) tests/write
-FUZZ := $(addprefix tests/,importers/test_fuzz.py importers/test_recipes_fuzz.py source/test_properties.py)
+FUZZ := $(addprefix tests/importers/,test_fuzz.py test_mutations.py test_recipes_fuzz.py) tests/source/test_properties.py
 WORKERS := auto
 MARKED := not deep
 

@@ -10,7 +10,8 @@ container at each start, and `build_args` are for building the image.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from sparkiac import engines
@@ -19,6 +20,7 @@ from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
 from sparkiac.foreign.recipe_reader import BACKEND, RecipeCommand
+from sparkiac.model.images import IMAGE
 
 _FIRST_VERSION: Final = re.compile(
     r"""^["']?recipe_version["']?[ \t]*:[ \t]*["']?1["']?[ \t]*(#.*)?\r?$""", re.MULTILINE
@@ -32,6 +34,8 @@ _OTHER_FORMATS: Final = frozenset(
     }
 )  # fmt: skip
 """Keys that show another format than eugr's: sparkrun's recipes, or files that are not recipes."""
+_BUILDER: Final = "build-and-copy.sh"
+"""The program of its repository that builds images."""
 _CONTAINER: Final = "its launcher starts the container privileged, in the host's network and IPC namespace"
 
 
@@ -149,7 +153,8 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
         raise ExportError(f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}")
     found = recipe_writer.build(nodes, "eugr", doubled=True)
     model = first.server.model or ""
-    notes = [*found.notes, *recipe_writer.fetched(first, first.weights.commits), _CONTAINER]
+    fetched = recipe_writer.fetched(first, first.weights.commits)
+    notes = [*found.notes, *_build_notes(nodes[0].build or {}), *fetched, _CONTAINER]
     data: dict[str, Any] = {
         "recipe_version": "1",
         "name": first.name,
@@ -161,3 +166,13 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
         "env": found.env,
     }
     return Exported(recipe_writer.text(notes, node.heading(first), data, found.command), tuple(notes))
+
+
+def _build_notes(build: Mapping[str, Any]) -> Iterator[str]:
+    """Yield notes on the keys of its recipes that describe an image, which this image has in it."""
+    program, *arguments = build.get("program", ("",))
+    if program == _BUILDER:
+        words = [word for word, after in pairwise((*arguments, "")) if IMAGE not in word + after]
+        yield f"not exported: build_args: [{', '.join(words)}]: the image is built with these arguments"
+    if mods := ", ".join(mod["path"] for mod in build.get("mods", ())):
+        yield f"not exported: mods: [{mods}]: the image contains them; its launcher would apply them again"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE
@@ -29,6 +29,8 @@ class HostContainer(NamedTuple):
 
     host: HostPlan
     container: Container
+    build: Mapping[str, Any] | None
+    """How its image is built from source."""
 
 
 class Exported(NamedTuple):
@@ -40,13 +42,14 @@ class Exported(NamedTuple):
 
 def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
     """Return the containers of a deployment with their hosts, the leader of a group first. Raises ExportError."""
+    builds = {each.name: each.spec for each in plan.builds}
     found = [
-        HostContainer(host, each)
+        HostContainer(host, each, builds.get(each.image.build or ""))
         for host in plan.hosts
         for each in host.containers
         if (each.kind, each.name) == ("deployment", name)
     ]
-    if any(container.server.executor in _WAITING for _, container in found):
+    if any(each.container.server.executor in _WAITING for each in found):
         raise ExportError(f"the nodes of {name} wait for each other with a program that only sparkiac installs")
     return tuple(sorted(found, key=lambda node: node.container.server.node or (0, 1)))
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ import pytest
 
 from sparkiac.bench import client, counters
 from sparkiac.commands.init import repository
+from sparkiac.report.characters import REFUSED
 from sparkiac.upstream import programs
 from sparkiac.upstream.streaming import Arrival, ServerError
 from tests import hostile
@@ -54,6 +56,59 @@ SOFTWARE: Final = {
 }
 MACS: Final = ("aa:bb:cc:00:00:01", "aa:bb:cc:00:00:02")
 STEP: Final = {"name": "health", "state": "ok", "evidence": "/health returns 200", "seconds": 0.01}
+STATE: Final = {
+    "clock": {"begin_s": 0.0, "end_s": 0.1},
+    "machine": {
+        "driver": "580.142",
+        "driver_fault": "Unknown Error",
+        "gpu": {"clock_mhz": 2400.0, "max_clock_mhz": 3003.0, "temperature_c": 61.0, "power_w": 80.5},
+        "kernel": "6.17.0-1031-nvidia",
+        "unpinnable": None,
+        "links": {"enp1s0f0np0": "200000"},
+        "firmware": "5.36",
+        "memory": {"total_bytes": 128_469_393_408, "available_bytes": 10**10, "page_cache_bytes": 10**9},
+        "uptime_s": 5000,
+        "software": SOFTWARE,
+    },
+    "generation": {"current": "1a", "committed": "1a", "turn": "a", "pending": {"generation": "2b", "phase": "gate"}},
+    "drift": {
+        "files": [{"path": "/etc/x", "kind": "changed"}],
+        "sysctls": ["vm.swappiness"],
+        "units": ["sparkiac-chat"],
+        "packages": [{"package": "docker-ce", "found": "1", "wanted": "2", "because": "the lock"}],
+    },
+    "doors": "no table",
+    "units": [
+        {
+            "name": "chat",
+            "group": False,
+            "resting": False,
+            "turns": [],
+            "loaded": "loaded",
+            "active": "active",
+            "sub": "running",
+            "enabled": "enabled",
+            "result": "success",
+            "health": "healthy",
+            "restarts": 2,
+            "active_for_s": 900,
+            "restart": {"ago_s": 90, "cause": "crash", "detail": "oom"},
+            "asked": True,
+            "fault": None,
+            "served": ["m"],
+            "promised": ["m"],
+            "wrong": {"ago_s": 5, "fault": "!!!!"},
+            "closed": True,
+            "gave_up": "5 starts",
+            "readings": [
+                {"at_s": at, "values": {"vllm:num_requests_running": [1.0], "vllm:generation_tokens_total": [at]}}
+                for at in (1.0, 2.0)
+            ],
+        }
+    ],
+    "root": True,
+    "unread": {"firmware": "no dmidecode"},
+}
 COUNTERS: Final = "vllm:num_requests_running 0.0\nvllm:generation_tokens_total 5.0\n"
 PAGES: Final = [
     COUNTERS.replace("0.0", value).replace("5.0", other)
@@ -88,6 +143,17 @@ def ports(mac: str, peer: str, addresses: Sequence[str]) -> dict[str, Any]:
 
 
 PORTS: Final = {ONE: ports(*MACS, ["192.168.177.11/24"]), TWO: ports(*reversed(MACS), [])}
+
+
+def printing(cli: Cli) -> Cli:
+    """Return a function that runs a command, which prints nothing that a terminal would execute or hide."""
+
+    def call(*arguments: str) -> Outcome:
+        outcome = cli(*arguments)
+        assert re.search(f"[{REFUSED}]", outcome.text) is None, outcome.text[:2_000]
+        return outcome
+
+    return call
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Sequence[str]], str]) -> None:
@@ -151,6 +217,16 @@ def test_init_proposes_addresses_while_there_are_networks(cli: Cli, monkeypatch:
     first, second = "aa:bb:cc:00:01:00", "aa:bb:cc:00:02:00"
     given = {(ONE, "ports"): json.dumps(cables(first, second)), (TWO, "ports"): json.dumps(cables(second, first))}
     initialised(cli, monkeypatch, given)
+
+
+def state_of_status(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Ask the host of `lab` how it is."""
+    answers(monkeypatch, lambda *_: text)
+    for output in ("text", "json"):
+        outcome = cli("status", "lab.yaml", "--format", output)
+        assert outcome.code in {0, 1}, outcome.text
+        assert "spark-01" in outcome.out
+        assert len(outcome.out) < 50_000
 
 
 def steps_of_verify(cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -236,6 +312,7 @@ READERS: Final[dict[Reader, object]] = {
     facts_of_init: FACTS,
     ports_of_init: PORTS[ONE],
     software_of_lock: FACTS | {"software": SOFTWARE},
+    state_of_status: STATE,
     steps_of_verify: {"steps": [STEP]},
     usage_of_bench: USAGE,
     token_of_bench: TOKEN,
@@ -256,7 +333,7 @@ def test_an_answer_is_read_or_refused(
     cli: Cli, lab: Path, monkeypatch: pytest.MonkeyPatch, reader: Reader, answer: HostileAnswer
 ) -> None:
     assert lab
-    reader(cli, monkeypatch, answer.text)
+    reader(printing(cli), monkeypatch, answer.text)
 
 
 @pytest.mark.deep
@@ -266,7 +343,7 @@ def test_every_answer_is_read_or_refused(cli: Cli, lab: Path, monkeypatch: pytes
     failed = dict[str, str]()
     for answer in hostile.all_of(READERS[reader]):
         try:
-            reader(cli, monkeypatch, answer.text)
+            reader(printing(cli), monkeypatch, answer.text)
         except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  all failures are shown together
             failed[str(answer)] = repr(error)[:200]
     assert failed == {}

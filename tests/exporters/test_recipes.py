@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from sparkiac import foreign
+from tests.catalog.test_reference import ENTRIES
+from tests.exporters.roundtrip import of_entry
 from tests.plan.fleets import PAIR, deployment, planned
 
 if TYPE_CHECKING:
@@ -89,6 +91,15 @@ def test_a_path_of_the_model_that_becomes_its_handle_is_noted(kind: str) -> None
     assert len(noted) == 1
     assert noted[0].startswith("not exported: model_path /weights: the launcher downloads ")
     assert not [note for note in exported(kind, deployment()).notes if "model_path" in note]
+
+
+def test_what_an_image_is_built_with_is_noted() -> None:
+    """Its launcher has keys for it, but the image that the lock pins has it already."""
+    trip = of_entry(ENTRIES["deepseek-ai/deepseek-v4-flash"], "eugr")
+    assert {note for note in trip.first.notes if note.startswith(("not exported: build", "not exported: mods"))} == {
+        "not exported: build_args: [--apply-vllm-pr, 41834, --rebuild-vllm]: the image is built with these arguments",
+        "not exported: mods: [mods/fix-ds4-gpu-cache]: the image contains them; its launcher would apply them again",
+    }
 
 
 def test_an_address_of_one_host_is_noted() -> None:

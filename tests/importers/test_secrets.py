@@ -229,35 +229,74 @@ NGC = "Ab1" * 28
 BY_FORM = {
     "a password with a slash in a URL": ("https://joe:{}@mirror.example/x", MIXED),
     "a user and a password without a scheme": ("joe:{}@mirror.example", "Zq81secretpw9"),
+    "a token as the user of a URL": ("https://{}@git.example/a.git", "Zq81secretpw9abcdef"),
+    "a password of another scheme": ("postgres://joe:{}@db.example/x", "Zq81secretpw9"),
     "a key of AWS": ("{}", AWS),
     "an older key of NGC": ("{}", NGC),
     "an ID of AWS": ("{}", "ASIAIOSFODNN7EXAMPLQ"),
     "basic authentication": ("Authorization: Basic {}", "YWRtaW46WnE4MXNl"),
+    "a bearer token": ("Authorization: Bearer {}", "Zq81secretpw9abcdef"),
+    "a token of Hugging Face": ("{}", TOKEN),
+    "a key of OpenAI": ("{}", "sk-proj-9x" + "9xAb" * 6),
+    "a key of NVIDIA": ("{}", "nvapi-" + "Ab3_" * 8),
+    "a token of GitHub": ("{}", "ghp_" + "Ab3" * 12),
+    "a fine-grained token of GitHub": ("{}", "github_pat_" + "Ab3" * 12),
+    "a token of GitLab": ("{}", "glpat-" + "Ab3-" * 5),
+    "a token of Slack": ("{}", "xoxb-" + "12345-" * 3 + "Ab3"),
+    "a key of Google": ("{}", "AIza" + "Ab3-_" * 7),
+    "a JSON web token": ("{}", "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK"),
+    "a token of Telegram": ("{}", "123456789:" + "Ab3-_" * 7),
+    "a private key": ("-----BEGIN RSA PRIVATE KEY----- {} -----END RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA7"),
 }
-"""Form → text and its secret. No name marks them."""
+"""Form → text and its secret. No name marks them; in a path, random letters are a digest."""
 PLACES = {
-    "a variable": "docker run -e THING='{}' " + SERVE,
-    "an option": "docker run " + SERVE + " --thing '{}'",
-    "a comment": "# {}\ndocker run " + SERVE + " # --thing {}",
-    "a command": "deploy '{}'\ndocker run " + SERVE,
-    "a header": "curl -H '{}' http://x\ndocker run " + SERVE,
-    "a label": "docker run --label 'a={}' " + SERVE,
-    "a script that cannot be read": "docker run -e THING='{} " + SERVE,
+    "a variable": ("shell", "docker run -e THING='{}' SERVE"),
+    "a value in a variable": ("shell", "docker run -e 'THING=a, {} b' SERVE"),
+    "an option": ("shell", "docker run SERVE --thing '{}'"),
+    "an option of JSON": ("shell", """docker run SERVE --hf-overrides '{"a": ["{}"]}'"""),
+    "a name": ("shell", "docker run --name '{}' SERVE"),
+    "served names": ("shell", "docker run SERVE --served-model-name '{}'"),
+    "a device": ("shell", "docker run --device '{}' SERVE"),
+    "a comment": ("shell", "# {}\ndocker run SERVE # --thing {}"),
+    "a command": ("shell", "deploy '{}'\ndocker run SERVE"),
+    "a header": ("shell", "curl -H '{}' http://x\ndocker run SERVE"),
+    "a label": ("shell", "docker run --label 'a={}' SERVE"),
+    "an assignment": ("shell", "X='{}'\ndocker run -e THING=\"$X\" SERVE"),
+    "a here-document": ("shell", "cat > a <<EOF\n{}\nEOF\ndocker run SERVE"),
+    "a script that cannot be read": ("shell", "docker run -e THING='{} SERVE"),
+    "a command in a container": ("shell", "docker run --entrypoint bash IMAGE -c \"deploy '{}'; vllm serve a/b\""),
+    "a page": ("markdown", "Use {} here.\n\n```bash\ndeploy '{}'\ndocker run -e THING='{}' SERVE\n```\n"),
+    "a service": ("compose", "services:\n  a:\n    image: example.org/a:1\n    command: [run, '{}']\n"),
+    "a variable of a service": ("compose", "services:\n  a:\n    image: x\n    environment: ['THING={}']\n"),
+    "a key of a project": ("compose", "x: '{}'\nservices:\n  a:\n    image: x\n    thing: '{}'\n"),
+    "a unit": (
+        "systemd",
+        "[Service]\nEnvironment='THING={}'\nExecStartPre=/bin/a '{}'\nExecStart=/bin/docker run SERVE\n",
+    ),
+    "a description": ("systemd", "[Unit]\nDescription={}\n[Service]\nExecStart=/usr/bin/docker run SERVE\n"),
+    "an inspected container": ("inspect", '[{"Config": {"Image": "x", "Env": ["THING={}"], "Labels": {"a": "{}"}}}]'),
+    "a recipe of eugr": ("eugr", "name: x\ncontainer: c\nenv: {THING: '{}'}\ncommand: vllm serve a/b --thing '{}'\n"),
+    "a recipe of sparkrun": (
+        "sparkrun",
+        "model: a/b\nruntime: vllm\ncontainer: c\ndefaults: {thing: '{}'}\npre_exec: ['deploy {}']\nthing: '{}'\n",
+    ),
 }
+"""Place → format and text."""
 
 
 @pytest.mark.parametrize("form", BY_FORM)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_secret_is_known_by_its_form_under_any_name(form: str, place: str) -> None:
     around, secret = BY_FORM[form]
-    text = PLACES[place].replace("{}", around.format(secret))
-    assert secret not in written(text)
+    kind, text = PLACES[place]
+    text = text.replace("SERVE", SERVE).replace("IMAGE", SERVE.partition(" ")[0])
+    assert secret not in written(text.replace("{}", around.format(secret)), kind)
 
 
-def written(text: str) -> str:
+def written(text: str, kind: str = "shell") -> str:
     """Return all that an import of a text prints: draft and report, or the error with its line."""
     try:
-        found = imported(text)
+        found = imported(text, kind)
     except Unreadable as error:
         return str(error) + redaction.safe_line(text, error.line)
     return found.text + found.report
