@@ -1,26 +1,18 @@
-"""Ask a model ten times a second and judge its answers: `python -m tests.e2e.served URL MODEL KEY…`, from anywhere."""
+"""What a client is served that asks a model ten times a second."""
 
 from __future__ import annotations
 
 import collections
-import http.client
-import json
-import sys
-import threading
-import time
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
+from tests.e2e.asks import NONE, REFUSED, RIGHT, WRONG
+from tests.e2e.bed.bed import USER
 from tests.e2e.lab import KEY
 from tests.e2e.polls import PrintingModule
 
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
-
-EVERY_S = 0.1
-TIMEOUT_S = 2
-QUESTION, ANSWER = "How much is 17 * 23?", "391"
-RIGHT, WRONG, REFUSED, NONE = "right", "wrong", "refused", "none"
 
 
 class Asked(NamedTuple):
@@ -35,7 +27,7 @@ class Client(PrintingModule):
 
     def __init__(self, bed: Bed, url: str, model: str) -> None:
         """Ask nothing yet."""
-        super().__init__(bed, "tests.e2e.served", url, model, KEY)
+        super().__init__(bed, "tests.e2e.asks", url, model, KEY)
         self.asked: list[Asked] = []
 
     def take(self, at_s: str, outcome: str) -> None:
@@ -56,38 +48,12 @@ class Client(PrintingModule):
         return " | ".join(f"{counts[each]:5}" for each in (RIGHT, WRONG, REFUSED, NONE))
 
 
-def ask(url: str, model: str, key: str) -> str:
-    """Send one request on a connection of its own; return what came of it."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
-    body = {"model": model, "max_tokens": 300, "messages": [{"role": "user", "content": QUESTION}]}
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    try:
-        connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
-        answer = connection.getresponse()
-        text = answer.read().decode("utf-8", "replace")
-    except ConnectionRefusedError:
-        return REFUSED
-    except (OSError, http.client.HTTPException):
-        return NONE
-    finally:
-        connection.close()
-    return RIGHT if answer.status == http.client.OK and ANSWER in text else WRONG
+class ContainedClient(Client):
+    """The same in a container on a host, in which asks.py is a file of the root directory."""
 
-
-def main(url: str, model: str, key: str) -> None:
-    """Ask until killed; print when each request was sent and what came of it."""
-
-    def one(at_s: float) -> None:
-        outcome = ask(url, model, key)
-        sys.stdout.write(f"{at_s:.3f} {outcome}\n")
-        sys.stdout.flush()
-
-    while True:
-        at_s = time.monotonic()
-        threading.Thread(target=one, args=(at_s,), daemon=True).start()
-        time.sleep(max(0.0, at_s + EVERY_S - time.monotonic()))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    def __init__(self, bed: Bed, host: str, container: str, *words: str) -> None:
+        """Ask nothing yet; `words` are the URL, the model and the version of IP."""
+        url, model, version = words
+        super().__init__(bed, url, model)
+        command = ["sudo", "-n", "docker", "exec", container, "python3", "/asks.py", url, model, KEY, version]
+        self.argv = bed.inside(["ssh", *bed.ssh_options, f"{USER}@{bed.hosts[host].address}", shlex.join(command)])

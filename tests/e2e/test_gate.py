@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.asks import REFUSED, RIGHT, WRONG
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.faults import SERVED, UNITS, container
 from tests.e2e.lab import STORE, Lab
-from tests.e2e.served import REFUSED, RIGHT, WRONG, Client
+from tests.e2e.served import Client
 from tests.e2e.test_apply import behave
 
 if TYPE_CHECKING:
