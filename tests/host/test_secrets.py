@@ -20,13 +20,9 @@ class Cut(BaseException):
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Return a function that makes hosts with plain files of a former version, and a stand-in for their systemctl."""
+    """Return a function that makes hosts with plain files of a former version."""
     if os.geteuid() != 0:
         pytest.skip("needs root: systemd-creds makes the key of a host")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/systemctl").write_text("#!/bin/sh\n")
-    (tmp_path / "bin/systemctl").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("SYSTEMD_CREDENTIAL_SECRET", str(tmp_path / "host.secret"))
 
     def made(name: str) -> local.LocalHost:
