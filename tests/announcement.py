@@ -37,7 +37,7 @@ class Meaning(NamedTuple):
 
     def _of(self, line: Line) -> Iterator[Deed]:
         action, subject, because = line
-        if action == "write" and subject.startswith("secret "):
+        if subject.startswith("secret "):
             yield action, f"/etc/sparkiac/secrets/{subject.removeprefix('secret ')}"
         elif action in ("write", "delete", "reload"):
             yield from (("delete" if action == "delete" else "write", path) for path in self._paths(because))

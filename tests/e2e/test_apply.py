@@ -109,6 +109,20 @@ def test_container_is_confined_and_keeps_its_key_to_itself(lab: Lab) -> None:
         assert mode == "600 root"
 
 
+def test_secrets_are_encrypted_with_the_key_of_their_host(lab: Lab) -> None:
+    sealed = "/etc/sparkiac/secrets.encrypted/vllm_api_key"
+    for host in lab.bed.hosts:
+        found = lab.bed.ssh(host, f"grep -rlF {KEY} /etc /var/lib /root /home /tmp", root=True, check=False)
+        assert found.stdout == "", "the disk has the plain key"
+    decrypt = "systemd-creds decrypt --name=vllm_api_key"
+    assert lab.bed.ssh("spark-01", f"{decrypt} {sealed} -", root=True).stdout == KEY
+    copied = lab.bed.ssh("spark-01", f"base64 -w0 {sealed}", root=True).stdout
+    command = f"echo {copied} | base64 -d | {decrypt} - -"
+    other = lab.bed.ssh("spark-02", command, root=True, check=False)
+    assert other.returncode != 0
+    assert KEY not in other.stdout + other.stderr
+
+
 def test_second_apply_changes_nothing(lab: Lab) -> None:
     """Also if the files of a host are dated tomorrow."""
     before = {host: container(lab.bed, host) for host in UNITS}

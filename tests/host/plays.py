@@ -34,10 +34,12 @@ def started(
     env = {
         "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "STUB": str(folder),
+        "SYSTEMD_CREDENTIAL_SECRET": str(folder / "host.secret"),  # the key of the host, not of this machine
         "HOME": str(folder / "home"),
         "LC_ALL": "C.UTF-8",
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_PIPELINING": "1",  # as the generated ansible.cfg has it
+        **{key: value for key, value in os.environ.items() if key.startswith("SPARKIAC_SECRET_")},
         **LESS_WORK,
     }
     here = ["-i", inventory, "-c", connection, "-e", f"ansible_python_interpreter={interpreter()}"]

@@ -65,7 +65,7 @@ def announced(host: Host, made: Made) -> tuple[list[Line], Meaning]:
         "files": [{key: each[key] for key in ("path", "mode", "sha256")} for each in made.staged["files"]],
         "texts": {each["path"]: each["text"] for each in made.staged["files"]},
         "plan": made.plan,
-        "secrets": {"salt": "", "hashes": {}},
+        "secrets": {"salt": "", "hashes": {}, "read": []},
         "images": [],
         "networks": [],
         "directories": [],

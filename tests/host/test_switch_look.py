@@ -35,6 +35,8 @@ CLEAN: dict[str, Any] = {
     "units": [],
     "missing": [],
     "secrets": [],
+    "plain": [],
+    "unread": [],
     "effects": [],
     "lines": [],
     "commit": None,
@@ -100,7 +102,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         "files": [{"path": COMPOSE, "mode": "0644", "sha256": sha256("compose")}],
         "texts": {COMPOSE: "compose"},
         "plan": plan,
-        "secrets": {"salt": SALT, "hashes": {"key": sha256(SALT + "secret")}},
+        "secrets": {"salt": SALT, "hashes": {"key": sha256(SALT + "secret")}, "read": ["key"]},
         "images": [IMAGE, "sha256:12"],
         "networks": [NETWORK],
         "directories": [{"path": "/var/cache/sparkiac/a", "mode": "0700"}],
@@ -111,7 +113,9 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     content = {COMPOSE: sha256("compose"), "etc/sparkiac/secrets/key": sha256("secret")}
     record = {"invocation": "1", "content": content, "memory_bytes": None, "listen": None}
     host.write(COMPOSE, "compose")
-    host.write("etc/sparkiac/secrets/key", "secret", 0o600)
+    host.write("run/sparkiac/secrets/key", "secret", 0o600)
+    host.write("etc/sparkiac/secrets.encrypted/key", "not read here", 0o600)
+    (tmp_path / "root/etc/sparkiac/secrets").symlink_to("../../run/sparkiac/secrets")
     host.write("proc/sys/vm/swappiness", "1\n")
     host.write("run/sparkiac/started/a.json", json.dumps(record))
     host.write("var/lib/sparkiac/files/12/x.py", "")
@@ -173,7 +177,7 @@ def test_a_unit_that_does_not_run(host: Host) -> None:
 @pytest.mark.parametrize("stored", ["other", None])
 def test_a_changed_secret_restarts_its_units_and_its_value_is_in_no_output(host: Host, stored: str | None) -> None:
     path = host.stub / "root/etc/sparkiac/secrets/key"
-    hashes = {"salt": SALT, "hashes": {"key": sha256(SALT + "new")}}
+    hashes = {"salt": SALT, "hashes": {"key": sha256(SALT + "new")}, "read": ["key"]}
     if stored is None:
         path.unlink()
     found = host.look(secrets=hashes)
@@ -183,7 +187,22 @@ def test_a_changed_secret_restarts_its_units_and_its_value_is_in_no_output(host:
         "secrets": ["key"],
         "units": [{"unit": "a", "action": "restart", "because": because}],
     }
-    assert host.look(secrets={"salt": SALT, "hashes": {}}).get("secrets") is None
+    assert host.look(secrets={"salt": SALT, "hashes": {}, "read": ["key"]}).get("secrets") is None
+
+
+def test_a_secret_that_is_not_encrypted_yet_restarts_nothing(host: Host) -> None:
+    (host.stub / "root/etc/sparkiac/secrets.encrypted/key").unlink()
+    assert host.look() == {"differs": True, "plain": ["key"]}
+    assert host.told["lines"] == ["encrypt secret key: with the key of this host"]
+
+
+def test_a_secret_that_nothing_reads_is_announced_to_go(host: Host) -> None:
+    for name in ("old", "old.previous", "key.previous", "README.md"):
+        host.write(f"run/sparkiac/secrets/{name}", "")
+        host.write(f"etc/sparkiac/secrets.encrypted/{name}", "")
+    assert host.look() == {"differs": True, "unread": ["old", "old.previous"]}
+    because = "nothing reads it any more; a generation that read it needs it again after a rollback"
+    assert host.told["lines"] == [f"delete secret {name}: {because}" for name in ("old", "old.previous")]
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ def _answer(old: _HostTree, new: _HostTree, stored: AbstractSet[str | None]) -> 
     secrets, steps = sorted(new.secrets - old.secrets), list(_steps(old, new))
     plans = old.generation, old.files, new.generation, new.files
     moving = [each["unit"] for each in steps]
-    change = effects.Change(*plans, changed, sysctls, secrets, moving, stored.__contains__)
+    about = effects.Secrets(secrets, unread=sorted(old.secrets - new.secrets))
+    change = effects.Change(*plans, changed, sysctls, about, moving, stored.__contains__)
     besides = [each._asdict() for each in effects.of(change)]
     return {"files": changed, "sysctls": sysctls, "secrets": secrets, "units": steps, "effects": besides}
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
-from .. import durable
+from .. import durable, secrets
 from ..contract import validated
 from ..local import SECRETS, LocalHost
 from ..switch import lease
@@ -64,8 +64,8 @@ class SavedError(RuntimeError):
 def existing(machine: LocalHost, wanted: list[DataDirectory]) -> list[str]:
     """Return the paths of the items that this host has."""
     folder = machine.path(SECRETS)
-    secrets = [f"{SECRETS}/{each.name}" for each in sorted(folder.iterdir())] if folder.is_dir() else []
-    paths = [*secrets, HISTORY, *(each.path for each in wanted)]
+    files = [f"{SECRETS}/{each.name}" for each in sorted(folder.iterdir())] if folder.is_dir() else []
+    paths = [*files, HISTORY, *(each.path for each in wanted)]
     return [path for path in paths if machine.path(path).exists() and not path.endswith(NEW)]
 
 
@@ -166,6 +166,8 @@ def restore(machine: LocalHost, wanted: list[DataDirectory], items: list[SavedIt
         with stopped(machine, data[path].unit if path in data else None):
             remove(machine.path(path))
             durable.rename(machine.path(path + NEW), machine.path(path))
+    if machine.path(SECRETS).is_symlink():  # to memory
+        secrets.keep(machine, {})
 
 
 def require_user(data: DataDirectory | None) -> None:
@@ -220,7 +222,7 @@ def main(argv: list[str]) -> int:
     except PermissionError as error:
         sys.stderr.write(f"{error.filename} cannot be read or written: it needs root, or sudo without a password\n")
         return 1
-    except (SavedError, lease.LeaseHeldError, OSError, tarfile.TarError) as error:
+    except (SavedError, secrets.SecretsError, lease.LeaseHeldError, OSError, tarfile.TarError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
