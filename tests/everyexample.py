@@ -44,6 +44,8 @@ CHOSEN: Final[dict[str, Any]] = {
     "WaiverEnd.image_after": "2027-01",
     "Deployment.engine": "vllm",
     "FabricLink.speed_gbit": 200,
+    "Host.reachable_from": ["192.168.1.0/24", "10.8.0.0/24"],
+    "MonitoringContainer.reachable_from": [],
     "RetiredHost.port": 22,
     "Workload.users": 4,
     "Workload.context": 32_768,

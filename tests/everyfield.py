@@ -47,6 +47,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.SERVED: ("served-one", "served-two"),
     forms.ADDRESS: ("192.168.1.101", "192.168.1.102"),
     forms.PREFIXED: ("10.0.9.1/24", "10.0.9.2/24"),
+    forms.NETWORK: ("10.0.8.0/24", "10.0.9.0/24"),
     forms.INTERFACE: ("enp1", "enp2"),
     forms.USER: ("alice", "bob"),
     forms.VERSION: ("580.101", "580.102"),

@@ -17,7 +17,7 @@ from sparkiac.report import Path, placeholders
 
 _LONGEST_TEXT: Final = 200
 """Limit of a recipe's source and title, in characters."""
-_NO_RECIPE: Final = ("api_key", "bind")
+_NO_RECIPE: Final = ("api_key", "bind", "reachable_from")
 """Keys that a deployment has and no recipe."""
 
 

@@ -96,6 +96,14 @@ def _interface_address(value: str) -> str:
     return value
 
 
+def _network(value: str) -> str:
+    _parsed(ip_interface, value, f"is not {forms.FORMS[forms.NETWORK]}")
+    found = ip_interface(value)
+    if found.ip != found.network.network_address:
+        raise ValueError(f"{value!r} is neither a network nor an address; write {found.network} or {found.ip}")
+    return value
+
+
 def _parsed(parse: Callable[[str], object], value: str, fault: str) -> None:
     try:
         parse(value)
@@ -155,6 +163,7 @@ OllamaModel = Annotated[str, _matches(forms.OLLAMA)]
 RecipeName = Annotated[str, _matches(forms.RECIPE)]
 EntryName = Annotated[str, _matches(forms.ENTRY)]
 Address = Annotated[str, _matches(forms.ADDRESS), AfterValidator(_address)]
+Network = Annotated[str, _matches(forms.NETWORK), AfterValidator(_network)]
 InterfaceName = Annotated[str, _matches(forms.INTERFACE)]
 InterfaceAddress = Annotated[str, _matches(forms.PREFIXED), AfterValidator(_interface_address)]
 UserName = Annotated[str, _matches(forms.USER)]

@@ -98,6 +98,9 @@ RECIPE: Final = _form(
 )
 ADDRESS: Final = _form(r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$", "an IPv4 address or a DNS name")
 PREFIXED: Final = _form(r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", "an address with a prefix length, such as 192.168.177.11/24")
+NETWORK: Final = _form(
+    r"^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", "a network or an address, such as 192.168.1.0/24 or 192.168.1.20"
+)
 INTERFACE: Final = _form(r"^[A-Za-z][A-Za-z0-9_.]{0,14}$", "a network interface name of at most 15 characters")
 USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")
 VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '580.142'")

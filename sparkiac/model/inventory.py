@@ -15,6 +15,7 @@ from sparkiac.model.base import (
     Model,
     ModelHandle,
     Name,
+    Network,
     Pause,
     Port,
     RecipeName,
@@ -114,6 +115,8 @@ class Host(Model):
     """Host to copy images from, instead of pulling them from a registry; copied images run by their IDs."""
     nft: Literal["required", "optional"] | None = None
     """Whether a unit may start if nftables cannot close its port until its server has passed; default `required`."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Networks and addresses of the clients that may connect to this host's servers; overrides that of `defaults`."""
     allow: tuple[Waiver, ...] = ()
     """Findings that are accepted, with a reason for each."""
 

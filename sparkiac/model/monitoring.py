@@ -16,6 +16,7 @@ from sparkiac.model.base import (
     MailAddress,
     Model,
     Name,
+    Network,
     Port,
     Retention,
     SecretRef,
@@ -34,6 +35,8 @@ class MonitoringContainer(Model):
     """Port on the host; the default depends on the kind."""
     bind: Bind | None = None
     """Where it listens: loopback, lan (the address of the host), fabric, or any."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Networks and addresses of the clients that may connect to the port; default is that of the host."""
     memory_gib: Gib | None = None
     """Measured memory use in GiB; the plan adds it to the budget of the host."""
 

@@ -18,6 +18,7 @@ from sparkiac.model.base import (
     Model,
     ModelHandle,
     Name,
+    Network,
     OptionName,
     OptionValue,
     Pause,
@@ -59,6 +60,8 @@ class ResolvedHost(Platform):
     """Directory that contains the weights."""
     nft: Literal["required", "optional"] = "required"
     """Whether nftables must work."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Clients of its servers that have no list of their own; None is everybody."""
 
 
 class ResolvedTimeouts(Timeouts):

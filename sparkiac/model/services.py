@@ -18,6 +18,7 @@ from sparkiac.model.base import (
     Line,
     Model,
     Name,
+    Network,
     OllamaModel,
     OptionName,
     OptionValue,
@@ -57,6 +58,8 @@ class ContainerizedService(_ServiceFields):
     """Port in the container; default is the port of the kind, or else the same as `port`."""
     bind: Bind | None = None
     """Where the port is published: loopback, lan (the address of the host), fabric, or any."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Networks and addresses of the clients that may connect to the port; default is that of the host."""
     health: UrlPath | None = None
     """HTTP path that returns 200 when the service is healthy; checked with curl, wget or Python in the container."""
     command: tuple[Line, ...] | None = None
@@ -116,6 +119,8 @@ class HermesAgentService(_ServiceFields):
     """Port on the host; default 8642."""
     bind: Bind | None = None
     """Where its API listens: loopback, lan (the address of the host), fabric, or any."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Networks and addresses of the clients that may connect to the port; default is that of the host."""
     env: Mapping[VariableName, Line | int | None] | None = None
     """Further environment variables. Never a secret."""
     timeouts: Timeouts | None = None

@@ -19,6 +19,7 @@ from sparkiac.model.base import (
     Line,
     Model,
     ModelHandle,
+    Network,
     OptionKey,
     OptionName,
     OptionValue,
@@ -167,6 +168,9 @@ class Settings(Model):
     """What changes on the host while the model loads, against a lack of memory; by default nothing."""
     bind: Bind | None = None
     """Where the port is published: loopback, lan (the address of the host), fabric, or any."""
+    reachable_from: tuple[Network, ...] | None = None
+    """Networks and addresses of the clients that may connect to the port; sparkiac adds the hosts of the fleet that use
+    or watch the server. Default: everybody who reaches it."""
     model_store: AbsolutePath | None = None
     """Directory on the host that contains the weights."""
     api_key: SecretRef | None = None

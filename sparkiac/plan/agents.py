@@ -49,6 +49,7 @@ def program(
             for secret in dict.fromkeys(keys.values())
         ),
         listen=(address, service.port),
+        clients=service.reachable_from,
         health_path=service.health,
         server=ModelServer(served=service.served_names),
         dependencies=links,

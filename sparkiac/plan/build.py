@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.plan import fleet_timer, order, placement, promise, proof, weights
+from sparkiac.plan import exposure, fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
 from sparkiac.plan.links import ethernets, every_address
 from sparkiac.plan.order import change_groups, changes, start_order
@@ -116,12 +116,11 @@ def _waivers(written: Inventory) -> Iterator[PlannedWaiver]:
 
 
 def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValues) -> HostPlan:
-    name, values = placed.name, placed.values
-    stores, proofs = whole.stores[name], whole.proofs.get(name, {})
+    name, values, written = placed.name, placed.values, inventory.hosts[placed.name]
+    stores, proofs, group = whole.stores[name], whole.proofs.get(name, {}), whole.groups[name]
     timer = whole.timer if whole.timer and whole.timer.check.host == name else None
     secrets = _secrets(placed, whole, timer)
     unpinned = _unpinned(placed, example=whole.lock is not None and whole.lock.example)
-    written, group = inventory.hosts[name], whole.groups[name]
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)
     return HostPlan(
         name=name,
@@ -150,6 +149,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
         copied_by=every_address(whole.hosts[other].values for other in whole.copies.get(name, ())),
+        clients=exposure.clients(placed, whole.hosts.values(), inventory.monitoring),
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),

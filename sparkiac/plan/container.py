@@ -74,6 +74,8 @@ class ContainerNetwork(NamedTuple):
 
     listen: tuple[str, int] | None = None
     """Address and port on the host; None if it accepts no requests."""
+    clients: tuple[str, ...] | None = None
+    """Networks and addresses that may connect there; None is everybody who reaches it."""
     published: Published | None = None
     """Port that Docker publishes; None with host networking."""
     host: bool = False
@@ -252,6 +254,8 @@ class Program(NamedTuple):
     """Model names that it serves."""
     timeouts: ResolvedTimeouts
     dependencies: tuple[Dependency, ...]
+    clients: tuple[str, ...] | None = None
+    """Networks and addresses that may connect to it; None is everybody who reaches it."""
     memory_bytes: int | None = None
     """Memory that it uses, from the inventory."""
     memory_source: str = INVENTORY
@@ -264,7 +268,7 @@ class Program(NamedTuple):
     @property
     def network(self) -> ContainerNetwork:
         """Return its network settings, in the same form as for a container."""
-        return ContainerNetwork(listen=self.listen)
+        return ContainerNetwork(listen=self.listen, clients=self.clients)
 
     @property
     def checks(self) -> Checks:

@@ -186,6 +186,7 @@ def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Co
     ports = (*part.ports, *leads)
     return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
+        clients=node.values.reachable_from,
         published=Published(node.address, port, options[node.engine.port]) if node.alone else None,
         host=not node.alone,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),

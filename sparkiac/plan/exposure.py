@@ -1,13 +1,17 @@
-"""Who can reach what: every port that a host opens for sparkiac, and what a server answers without a key."""
+"""Who can reach what: every port that a host opens for sparkiac, for whom, and what a server answers without a key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.catalog import interfaces
+from sparkiac.model.monitoring import Monitoring
 from sparkiac.plan.container import Container, Program
+from sparkiac.plan.links import every_address
+from sparkiac.plan.parts import PortClients
+from sparkiac.plan.placement import PlacedHost
 from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.plan.values import HostPlan
 
@@ -30,6 +34,32 @@ class OpenPort(NamedTuple):
     """Paths that the server answers without that key, as far as they are known."""
 
 
+def clients(host: PlacedHost, placed: Iterable[PlacedHost], watching: Monitoring) -> dict[str, PortClients]:
+    """Return unit → who may connect to it, for units of a host with a list that others would reach."""
+    watchers = {each.hosts for each in (watching.prometheus, watching.timer) if each is not None}
+    others = [each for each in placed if each.name != host.name]
+    listed = (unit for unit in host.units if unit.network.clients is not None and _is_open(unit))
+    return {unit.unit: _clients(unit, host, others, watchers) for unit in listed}
+
+
+def _is_open(unit: Container | Program) -> bool:
+    return unit.network.listen is not None and unit.network.listen[0] != LOOPBACK
+
+
+def _clients(
+    unit: Container | Program, host: PlacedHost, others: Iterable[PlacedHost], watchers: Collection[str]
+) -> PortClients:
+    def uses(other: PlacedHost) -> list[str]:
+        dependents = (*other.units, *other.config_files)
+        links = {each.name: [link for link in each.dependencies if not link.network] for each in dependents}
+        return [name for name, found in links.items() if any(link.target == unit.path for link in found)]
+
+    admitted = (each for each in others if each.name in watchers or uses(each))
+    near = {each.name for each in host.containers if not each.network.host} & {*uses(host)}
+    addresses = {each.name: every_address([each.values]) for each in admitted}
+    return PortClients(unit.network.clients or (), addresses, tuple(sorted(near)))
+
+
 def of(host: HostPlan) -> tuple[OpenPort, ...]:
     """Return the ports of a host: those of its units, then those of sparkiac between hosts."""
     return (*(port for unit in host.units for port in _of_unit(host, unit)), *_between_hosts(host))
@@ -41,8 +71,10 @@ def _of_unit(host: HostPlan, unit: Container | Program) -> Iterator[OpenPort]:
         address, port = network.listen
         promise = host.promises.get(unit.unit)
         key = promise.api_key if promise else None
-        inside = network.shared if address == LOOPBACK else None
-        who = f"{reach(host, address)}{f', containers in its Docker network {inside}' if inside else ''}"
+        listed = host.clients.get(unit.unit)
+        inside = network.shared if address == LOOPBACK or listed else None
+        open_to = reach(host, address) if listed is None else admission(listed)
+        who = f"{open_to}{f', containers in its Docker network {inside}' if inside else ''}"
         yield OpenPort(host.name, unit.name, str(port), who, key, keyless(unit) if key else ())
     if network.group_ports is not None:
         peers = ", ".join(network.group_ports.peers)
@@ -59,6 +91,12 @@ def keyless(unit: Container | Program) -> tuple[str, ...]:
     known = engines.named(unit.server.engine).keyless
     tried = [each for each in known if interfaces.release(each) <= interfaces.release(release)]
     return known[max(tried, key=interfaces.release)] if tried else ()
+
+
+def admission(found: PortClients) -> str:
+    """Return who can connect to a port with a list of clients."""
+    hosts = (f"{name} ({', '.join(addresses)})" for name, addresses in found.hosts.items())
+    return ", ".join(("this host", *found.listed, *hosts, *(f"the container of {name}" for name in found.units)))
 
 
 def reach(host: HostPlan, address: str) -> str:

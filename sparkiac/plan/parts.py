@@ -174,6 +174,17 @@ class Peer(NamedTuple):
     address: str
 
 
+class PortClients(NamedTuple):
+    """Who may connect to the port of a unit, besides its own host."""
+
+    listed: tuple[str, ...]
+    """Networks and addresses in the inventory."""
+    hosts: Mapping[str, tuple[str, ...]]
+    """Other hosts that use or watch the server → their addresses."""
+    units: tuple[str, ...]
+    """Containers of its own host that use it at the address of the host, by name."""
+
+
 class Proof(NamedTuple):
     """The memory calculation of one server, with the estimated speeds."""
 

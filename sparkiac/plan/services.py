@@ -47,7 +47,7 @@ def container(
         path=("services", name),
         image=image,
         command=_command(service, links),
-        network=_network(published, links),
+        network=_network(service, published, links),
         confinement=Confinement(
             read_only=service.read_only, gpu=service.gpu and host.gpu is not None, user=service.user
         ),
@@ -79,9 +79,10 @@ def _server(service: Service) -> ModelServer:
     return ModelServer(engine="ollama", options=service.set, pulls=pulls)
 
 
-def _network(published: Published | None, links: tuple[Dependency, ...]) -> ContainerNetwork:
+def _network(service: Service, published: Published | None, links: tuple[Dependency, ...]) -> ContainerNetwork:
     return ContainerNetwork(
         listen=(published.address, published.port) if published else None,
+        clients=service.reachable_from,
         published=published,
         extra_hosts=(GATEWAY_ENTRY,) if any(link.gateway for link in links) else (),
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.prometheus import ScrapeTarget
     from sparkiac.plan.order import PlannedTurn
-    from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, Proof
+    from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, PortClients, Proof
     from sparkiac.report import Path
 
 
@@ -73,6 +73,8 @@ class HostPlan(NamedTuple):
     """Host that it copies images from."""
     copied_by: tuple[str, ...] = ()
     """Addresses of the hosts that copy images or weights from it; empty if one is a name."""
+    clients: Mapping[str, PortClients] = {}
+    """Unit → who may connect to its port, for units with a list of clients that other machines would reach."""
     group: ChangeGroup | None = None
     """Hosts that change together with it; None if it changes alone."""
     unpinned: tuple[str, ...] = ()

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sparkiac.host.generation import GenerationPlan, GenerationUnit, Needs, PlacedFile, Sysctl
+from sparkiac.host.generation import Clients, GenerationPlan, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.container import Program
+from sparkiac.plan.parts import PortClients
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import jsontext, staging, timers
 from sparkiac.report.artifact import Artifact
@@ -29,6 +30,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
         packages=host.pins.packages if host.pins else {},
         group=host.group,
         nft_optional=host.values.nft == "optional",
+        clients={name: _clients(each) for name, each in host.clients.items()},
         needs=_needs(host),
     )
     return Artifact(PATH, jsontext.dump(found))
@@ -55,6 +57,11 @@ def _unit(unit: Container | Program, files: tuple[str, ...], host: HostPlan) -> 
         turns=host.turns_of(unit),
         promise=host.promises.get(unit.unit),
     )
+
+
+def _clients(found: PortClients) -> Clients:
+    addresses = (address for each in found.hosts.values() for address in each)
+    return Clients((*found.listed, *addresses), tuple(f"sparkiac-{name}" for name in found.units))
 
 
 def _needs(host: HostPlan) -> Needs:

@@ -40,6 +40,18 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
         yield from _options(inventory, leaves, (*base, "set"), engine)
         yield from _files(inventory, base, found.get("container", {}).get("files", {}))
         yield from _drafter(inventory, leaves, base, engine)
+    if any(path[-1] == "reachable_from" for path in leaves):
+        yield from _named_hosts(inventory, values["hosts"])
+
+
+def _named_hosts(inventory: Source[Inventory], hosts: dict[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Find hosts that no list of clients can name."""
+    for name, host in hosts.items() if len(hosts) > 1 else ():
+        if not is_address(host["address"]):
+            message = f"`reachable_from` needs the IP address of {name}, which may use the servers of other hosts"
+            yield error(
+                NEEDED, message, inventory.document.at_value(("hosts", name, "address")), "write its IP address"
+            )
 
 
 def _placements(values: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:

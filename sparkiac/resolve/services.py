@@ -1,6 +1,7 @@
 """The layers of a service, which depend on its kind, and checks of the merged values.
 
-Precedence, later wins: service default < its kind, from the catalog < inventory defaults (`bind` only) < service.
+Precedence, later wins: service default < its kind, from the catalog < inventory defaults (`bind` only) < its host
+(`model_store` and `reachable_from`) < service.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _OF_CONTAINER: Final = (("bind",), *required.TIMEOUTS)
 _OF_PROGRAM: Final = (("port",), *_OF_CONTAINER)
 
 
-def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[Leaves, ...]:
+def stack(document: Document, name: str, kind: str, *, store: Leaves, clients: Leaves) -> tuple[Leaves, ...]:
     """Return the layers of a service, lowest first."""
     own = from_document(document, ("services", name), layer="inventory", keys=_OWN)
     if kind == "openclaw":
@@ -53,7 +54,7 @@ def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[L
     engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
     general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))
     mounts = {} if kind == "hermes-agent" else store
-    return constant(default, layer="service default"), engine, below, general, mounts, own
+    return constant(default, layer="service default"), engine, below, general, mounts, clients, own
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:

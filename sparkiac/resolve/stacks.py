@@ -46,7 +46,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
         chosen.variant,
         chosen.fragments,
         _from_inventory(inventory, ("defaults",), _SETTINGS),
-        _store(hosts, on),
+        _of_host(hosts, on, "model_store", "reachable_from"),
         _from_inventory(inventory, base, _DEPLOYMENT),
         _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
         group=_own_model(inventory, chosen, library) | _group(inventory.valid, chosen, on, library),
@@ -82,7 +82,13 @@ def _own_model(inventory: Source[Inventory], deployment: Deployment, library: Li
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:
     """Return the layers of a service; its host must be resolved."""
     chosen = inventory.valid.services[name]
-    return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.hosts))
+    return services.stack(
+        inventory.document,
+        name,
+        chosen.kind,
+        store=_of_host(hosts, chosen.hosts, "model_store"),
+        clients=_of_host(hosts, chosen.hosts, "reachable_from"),
+    )
 
 
 def history(
@@ -125,7 +131,6 @@ def _platform(inventory: Source[Inventory], name: str) -> Leaves:
     return of_entry(known.document, layer=f"platform {chosen}", keys=_PLATFORM)
 
 
-def _store(leaves: Leaves, on: str) -> Leaves:
-    """Return the model store of a host that is resolved."""
-    path: Path = ("hosts", on, "model_store")
-    return {("model_store",): leaves[path]} if path in leaves else {}
+def _of_host(leaves: Leaves, on: str, *keys: str) -> Leaves:
+    """Return values of a host that is resolved, which apply to what runs on it."""
+    return {(key,): leaves["hosts", on, key] for key in keys if ("hosts", on, key) in leaves}

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sparkiac.host import local
-from sparkiac.host.network import doors
+from sparkiac.host.generation import Clients
+from sparkiac.host.network import doors, rules
+from sparkiac.host.state import Pending, State
 from sparkiac.host.switch import opening
+from sparkiac.plan import exposure
+from sparkiac.render import generation
 from tests.host.traffic import Caller
+from tests.plan.fleets import ONES, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +28,15 @@ if TYPE_CHECKING:
 
 PUBLISHED, OWN, OTHER, SIXTH = "10.77.1.1:8001", "10.77.1.1:9000", "10.77.1.1:9001", "fd77:1::1:9006"
 PLACES = {"sparkiac-a": PUBLISHED, "sparkiac-b": OWN, "sparkiac-c": "[fd77:1::1]:9006"}
+PORT6 = 9006
+"""Port of the server that listens with IPv6."""
 REFUSED = "ConnectionRefusedError"
 STORE = {"ports": ["29501", "29510-29599"], "peers": ["192.168.177.12", "fd00::12"]}
+
+
+def installed(name: str) -> dict[str, Any]:
+    """Return a plan with one unit."""
+    return {"units": [{"name": name, "listen": None, "turns": []}], "turns": [], "clients": {}}
 
 
 @pytest.fixture
@@ -122,6 +137,164 @@ def test_only_peers_reach_their_ports(network: Network, machine: Any) -> None:  
     assert container.call("again", "10.77.2.1:9000") == "ok"
 
 
+CLIENT, OTHERS = "10.77.1.0/24", "10.9.0.0/16"
+
+
+def listing(*networks: str, units: tuple[str, ...] = ()) -> Clients:
+    """Return a list as a host reads it."""
+    return Clients([*networks], [*units])  # type: ignore[arg-type]  lists of JSON
+
+
+def allow(machine: Any, lists: dict[str, Clients]) -> None:  # noqa: ANN401
+    doors.change(machine, lambda found: found._replace(clients=lists))
+
+
+def test_only_listed_clients_reach_a_port_and_no_one_else_is_touched(network: Network, machine: Any) -> None:  # noqa: ANN401
+    """Published ports and ports of the host, IPv4 and IPv6; a list can be changed under a connection."""
+    client, neighbour, root = Caller(network, "client"), Caller(network, "neighbour"), Caller(network, "host")
+    places = [PUBLISHED, OWN, SIXTH]
+    assert [client.call("hold", place) for place in places] == ["ok"] * 3
+    allow(machine, {PUBLISHED: listing(OTHERS), "0.0.0.0:9000": listing(OTHERS), f"[{SIXTH[:-5]}]:9006": listing()})
+    assert reach(client, *places, "10.77.1.9:9000", OTHER) == [*[REFUSED] * 4, "ok"]
+    assert reach(neighbour, PUBLISHED, OWN, SIXTH, OTHER) == [*[REFUSED] * 3, "ok"]
+    assert reach(root, *places, "127.0.0.1:9000") == ["ok"] * 4
+    assert reach(Caller(network, "host", 65534), *places) == ["ok"] * 3, "every user of the host"
+    assert [client.call("again", place) for place in places] == ["ok"] * 3
+    allow(
+        machine,
+        {
+            PUBLISHED: listing(OTHERS, CLIENT),
+            "0.0.0.0:9000": listing("10.77.1.2"),
+            f"[{SIXTH[:-5]}]:9006": listing("fd77:1::/64", "10.77.1.2"),
+        },
+    )
+    assert reach(client, *places) == ["ok"] * 3
+    assert reach(neighbour, PUBLISHED, OWN, SIXTH) == [REFUSED] * 3
+    allow(machine, {})
+    assert reach(neighbour, *places) == ["ok"] * 3
+    assert "clients" not in network.rules()
+
+
+def test_a_container_of_the_host_that_uses_a_port_is_told_apart_from_others(network: Network, machine: Any) -> None:  # noqa: ANN401
+    user, other = Caller(network, "container"), Caller(network, "neighbour")
+    allow(machine, {OWN: listing(OTHERS, units=("sparkiac-a",))})
+    assert (reach(user, OWN), reach(other, OWN)) == (["ok"], [REFUSED])
+    doors.close(machine, "sparkiac-b", OWN)
+    assert reach(user, OWN) == [REFUSED], "a list opens nothing that is closed"
+
+
+def test_a_port_that_is_held_open_stays_closed_to_those_that_are_not_listed(network: Network, machine: Any) -> None:  # noqa: ANN401
+    client = Caller(network, "client")
+    doors.close(machine, "sparkiac-b", OWN)
+    allow(machine, {OWN: listing(OTHERS)})
+    opening.hold_open(machine, "sparkiac-b", 100)
+    assert (reach(client, OWN), reach(Caller(network, "host", 65534), OWN)) == ([REFUSED], ["ok"])
+    allow(machine, {OWN: listing(CLIENT)})
+    assert reach(client, OWN) == ["ok"]
+
+
+def test_each_rule_of_a_list_is_needed(network: Network, machine: Any) -> None:  # noqa: ANN401
+    """Without one of its rules, somebody reaches the port who should not, or is refused who should reach it."""
+    callers = [Caller(network, where) for where in ("client", "container", "neighbour")]
+    lists = {"0.0.0.0:9000": listing("10.77.1.2", units=("sparkiac-a",)), f"[{SIXTH[:-5]}]:9006": listing("fd77:1::2")}
+    allow(machine, lists)
+
+    def scan() -> list[str]:
+        return [found for caller in callers for found in reach(caller, OWN, SIXTH)]
+
+    wanted = ["ok", "ok", "ok", REFUSED, REFUSED, REFUSED]
+    assert scan() == wanted
+    lines = [line for line in doors.commands(doors.read(machine), "drop") if "clients" in line or "accept" in line]
+    lines = [line for line in lines if line.startswith(("add rule inet sparkiac arriving", "add element"))]
+    whole = doors.commands(doors.read(machine), "drop")
+    without = {}
+    for left_out in lines:
+        network.nft("-f", "-", rules="\n".join(line for line in whole if line != left_out))
+        without[left_out] = scan() != wanted
+    assert [line for line, seen in without.items() if not seen] == [
+        line for line in lines if "ip6 saddr" in line and "local" in line
+    ], "nothing listens on 9000 with IPv6 here"
+
+
+SCANNED = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 10.77.1.1, reachable_from: [10.77.1.2]}, spark-02: {address: 10.77.2.3}}
+deployments:
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001}
+  small: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 9000, bind: any, reachable_from: []}
+services:
+  open: {kind: container, image: IMAGE, hosts: spark-01, port: 9001, reachable_from: null}
+  asr: {kind: container, image: IMAGE, hosts: spark-01, port: 9006, bind: any, reachable_from: ["fd77:1::/64"]}
+  web: {kind: open-webui, image: IMAGE, hosts: spark-02, uses: [small]}
+"""
+
+
+@pytest.fixture
+def scanned(machine: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, int]]:  # noqa: ANN401
+    """Return what the plan prints about each port of a host that has its lists: who reaches it, and the port."""
+    host = planned(SCANNED.replace("IMAGE", f"example.org/i@{ONES}")).hosts[0]
+    generated = json.loads(generation.render(host, {unit.unit: () for unit in host.units}).content)
+    monkeypatch.setattr(opening.switch_state, "readable", lambda _: State())
+    opening.allow(machine, generated)
+    return {port.unit: (port.reach, int(port.port)) for port in exposure.of(host)}
+
+
+def test_a_port_scan_finds_what_the_plan_prints(network: Network, scanned: dict[str, tuple[str, int]]) -> None:
+    callers = {
+        ("10.77.1.2", "fd77:1::2"): Caller(network, "client"),
+        ("10.77.2.2", "fd77:2::2"): Caller(network, "container"),
+        ("10.77.2.3", "fd77:2::3"): Caller(network, "neighbour"),
+    }
+    wrong, seen = [], set()
+    for who, (reach_text, port) in scanned.items():
+        listed = [
+            ip_network(each)
+            for each in re.findall(r"[0-9a-f:.]+(?:/\d+)?(?=[,)]|$)", reach_text)
+            if "." in each or ":" in each
+        ]
+        for sources, caller in callers.items():
+            for source, place in zip(sources, ("10.77.1.1", "fd77:1::1"), strict=True):
+                if (":" in place) is (port != PORT6):  # what listens there is a stand-in of one family
+                    continue
+                everybody = "this host" not in reach_text
+                wanted = everybody or any(ip_address(source) in each for each in listed)
+                if (caller.call("once", f"{place}:{port}") == "ok") is not wanted:
+                    wrong.append((who, source))
+                seen.add((who, wanted))
+    assert wrong == []
+    assert seen == {
+        *(("chat", each) for each in (True, False)),
+        *(("small", each) for each in (True, False)),
+        *(("asr", each) for each in (True, False)),
+        ("open", True),
+    }
+
+
+def test_the_clients_are_those_of_the_units_that_run(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+    unit = {"listen": OWN, "turns": []}
+    units = [{**unit, "name": "day", "turns": ["d"]}, {**unit, "name": "night", "turns": ["n"]}]
+    lists = {name: {"networks": [network], "units": []} for name, network in (("day", CLIENT), ("night", OTHERS))}
+    plan = {"turns": ["d", "n"], "units": units, "clients": lists, "nft_optional": False}
+    monkeypatch.setattr(opening.store, "installed", lambda _: plan)
+    monkeypatch.setattr(opening, "wrong_units", lambda *_: {})
+    found = []
+    for state in (State(), State(turn="n"), State(turn="d", pending=Pending("g", "r", "", "trying", [], "n"))):
+        monkeypatch.setattr(opening.switch_state, "readable", lambda _, state=state: state)
+        allow(machine, {OTHER: listing(CLIENT)})
+        opening.restore(machine)
+        found.append({listen: each.networks for listen, each in doors.read(machine).clients.items()})
+    assert found == [{OWN: [CLIENT]}, {OWN: [OTHERS]}, {OTHER: [CLIENT], OWN: [OTHERS]}]
+
+
+def test_a_record_of_a_former_version_keeps_what_it_has(machine: Any) -> None:  # noqa: ANN401
+    doors.admit(machine, "_9001", ["9001"], ["10.77.1.2"])
+    path = machine.path(doors.RECORD)
+    former = {key: value for key, value in json.loads(path.read_text()).items() if key != "clients"}
+    path.write_text(json.dumps(former))
+    assert list(doors.read(machine).peers) == ["_9001"]
+
+
 def test_tables_of_former_versions_go_and_others_stay(network: Network, machine: Any) -> None:  # noqa: ANN401
     for name in ("sparkiac_drain", "sparkiac_store_big_one", "sparkiac_store__7348", "mine"):
         network.nft("add", "table", "inet", name)
@@ -160,7 +333,7 @@ def test_a_table_that_somebody_else_has_changed_is_written_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b", "listen": None}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: installed("sparkiac-b"))
     doors.close(machine, "sparkiac-b", OWN)
     before = network.rules()
     opening.restore(machine)
@@ -183,7 +356,7 @@ def test_what_is_no_longer_installed_is_forgotten(
     machine: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-c", "listen": None}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: installed("sparkiac-c"))
     doors.close(machine, "sparkiac-b", OWN)
     doors.admit(machine, "big", ["9001"], ["10.77.1.9"])
     doors.admit(machine, "_7348", ["7348"], ["10.77.1.2"])
@@ -197,7 +370,7 @@ def test_a_port_that_is_held_open_closes_again(
     machine: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening.store, "installed", lambda _: {"units": [{"name": "sparkiac-b", "listen": None}]})
+    monkeypatch.setattr(opening.store, "installed", lambda _: installed("sparkiac-b"))
     client, now = Caller(network, "client"), time.monotonic()
     doors.close(machine, "sparkiac-b", OWN)
     opening.hold_open(machine, "sparkiac-b", 3600)
@@ -245,9 +418,9 @@ def test_a_kernel_that_cannot_answer_in_a_bridge_drops(tmp_path: Path, answers: 
     machine = Kernel(tmp_path, nft="")
     machine.answers_in_bridges = answers
     doors.close(machine, "sparkiac-a", PUBLISHED)
-    rules = machine.read(doors.RULES)
-    assert "add element bridge sparkiac refused { 02:" in rules
-    assert f"add rule bridge sparkiac arriving ether daddr @refused {doors.SYN} {refusal}\n" in rules
+    written = machine.read(doors.RULES)
+    assert "add element bridge sparkiac refused { 02:" in written
+    assert f"add rule bridge sparkiac arriving ether daddr @refused {rules.SYN} {refusal}\n" in written
     doors.passed(machine, "sparkiac-a", PUBLISHED)
     assert machine.read(doors.RULES).count("bridge") == 2, "it is only removed"
 

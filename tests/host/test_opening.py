@@ -9,7 +9,7 @@ import pytest
 
 from sparkiac.host import generation
 from sparkiac.host.network import doors
-from sparkiac.host.switch import opening, record, report, restart, store
+from sparkiac.host.switch import effects, opening, record, report, restart, store
 from tests.host import switching
 from tests.host.switching import PROGRAM, Host, Result, unit
 
@@ -105,6 +105,45 @@ def test_nothing_listens_for_other_hosts_if_its_port_cannot_be_closed(
     own.broken = host.broken
     PROGRAM.started(own, "sparkiac-a")
     PROGRAM.opened(own, "sparkiac-a")
+
+
+LISTED = {"sparkiac-a": {"networks": ["10.0.0.0/8"], "units": []}}
+SET = "add set inet sparkiac clients4_8001_0 { type ipv4_addr; flags interval; auto-merge; }"
+
+
+def test_a_list_of_clients_is_written_before_any_server_starts_and_without_nft_nothing_is_installed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Planned(tmp_path, clients=LISTED)
+    PROGRAM.started(host, "sparkiac-b")
+    assert SET not in host.table, "it does not listen"
+    opening.allow(host, host.planned)
+    assert SET in host.table
+    PROGRAM.started(host, "sparkiac-a")
+    PROGRAM.opened(host, "sparkiac-a")
+    assert (SET in host.table, CLOSED in host.table) == (True, False)
+    host.broken = "Error: nothing works"
+    fault = "no port has its list of clients: nft does not work on this host: Error: nothing works"
+    other = {**host.planned, "clients": {"sparkiac-a": {"networks": [], "units": []}}}
+    with pytest.raises(doors.DoorsError, match=f"^{fault}; or set `nft: optional` for this host$"):
+        opening.allow(host, other)
+    opening.allow(host, {**other, "nft_optional": True})
+    assert capsys.readouterr().err.endswith(f"written again\n{fault}\n")
+
+
+def test_a_changed_list_is_announced_and_is_no_restart() -> None:
+    plan = {"units": [unit("a", listen=LAN), unit("b")], "clients": {}}
+    listed = {**plan, "clients": LISTED}
+    lines = [
+        [each.line() for each in effects.ports(new, old)]
+        for new, old in ((listed, plan), (plan, listed), (listed, listed), ({**plan, "units": []}, listed))
+    ]
+    assert lines == [
+        ["reload clients of sparkiac-a: 10.0.0.0/8; no restart"],
+        ["reload clients of sparkiac-a: everybody; no restart"],
+        [],
+        ["close 10.0.0.1:8001: port of sparkiac-a"],
+    ]
 
 
 def test_a_record_that_cannot_be_written_starts_no_server(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.host.preflight import needs
 from sparkiac.host.preflight.expectations import Expectations
 from tests.host.expected import complete
 
@@ -293,3 +294,23 @@ def test_nftables(preflight: ModuleType, machine: Make, families: list[str], sta
     assert line.state == state
     assert line.hint == ("" if state == "ok" else "install nftables, or set `nft: optional` for this host")
     assert not [each for each in preflight.check_host(complete(Expectations, {}), machine()) if each.check == "nft"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "files", "found"),
+    [
+        ('{"Driver":"nftables"}', ("tailscale0", "wg1", "enP7s7", "lo"), "Docker uses nftables; VPN tailscale0, wg1"),
+        ("null", ("lo",), "no VPN"),
+        (None, (), "ufw is active, which does not see ports that Docker publishes; no VPN"),
+    ],
+)
+def test_other_firewalls_and_vpns_are_shown(
+    machine: Make, answer: str | None, files: tuple[str, ...], found: str
+) -> None:
+    host = machine({} if answer is None else {"docker info --format {{json .FirewallBackend}}": answer})
+    for name in files:
+        host.path(f"/sys/class/net/{name}").mkdir(parents=True)
+    if answer is None:
+        host.path("/etc/ufw").mkdir(parents=True)
+        host.path("/etc/ufw/ufw.conf").write_text("# ufw\nENABLED=yes\n")
+    assert "; ".join(needs.firewall(host)) == found

@@ -103,6 +103,9 @@ class Facts:
         self.units = {name: replace(unit) for name, unit in host.units.items() if not name.startswith(PROGRAMS)}
         planned = store.load(host, state.read(host).committed).plan["units"]
         self.planned = {each["name"] for each in planned}
+        listed = store.load(host, state.read(host).committed).plan["clients"]
+        names = (", ".join((*each["networks"], *each["units"])) for each in listed.values())
+        self.clients = dict(zip(listed, names, strict=True))
         self.ports = {each["listen"]: each["name"] for each in planned if each["listen"]}
 
 
@@ -124,6 +127,8 @@ def happened(before: Facts, after: Facts) -> Iterator[Deed]:
         yield "write" if path in after.files else "delete", path
     for listen in differing(before.ports, after.ports):
         yield "port", listen, before.ports.get(listen, ""), after.ports.get(listen, "")
+    for name in differing(before.clients, after.clients) & after.planned:
+        yield "clients", name, after.clients.get(name, "everybody") or "this host only"
     yield from (("kernel", key, after.kernel[key]) for key in differing(before.kernel, after.kernel))
 
 

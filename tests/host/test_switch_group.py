@@ -17,7 +17,7 @@ import pytest
 
 from sparkiac.host import durable
 from sparkiac.host.generation import PlacedFile
-from sparkiac.host.network import doors
+from sparkiac.host.network import rules
 from sparkiac.host.switch import http
 from sparkiac.host.switch import vote as votes
 from tests.host.staging import free_port
@@ -402,11 +402,11 @@ def test_the_coordinator_accepts_votes_from_the_members_only(fleet: Fleet) -> No
     fleet.switch(fleet.second, "second")
     assert [line for line in one.table.splitlines() if " peers " in line and "dport" in line] == [
         *(
-            f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {doors.FAMILIES[version]} saddr {peer} accept"
+            f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {rules.FAMILIES[version]} saddr {peer} accept"
             for peer in PEERS
             for version in [6 if ":" in peer else 4]
         ),
-        f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {doors.SYN} drop",
+        f"add rule inet sparkiac peers tcp dport {{ {fleet.port} }} {rules.SYN} drop",
     ]
     assert two.table == ""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from sparkiac.plan import exposure
 from sparkiac.plan.exposure import OpenPort
-from tests.plan.fleets import ONES, PAIR, deployment, planned, service
+from sparkiac.render import generation
+from tests.plan.fleets import ONES, PAIR, SPARK, deployment, planned, service
 
 
 def ports(text: str) -> list[OpenPort]:
@@ -53,6 +56,75 @@ def test_the_ports_between_nodes_are_for_the_other_nodes_alone() -> None:
 
 def test_a_service_is_listed_too() -> None:
     assert [(each.unit, each.port) for each in ports(service("port: 9000"))] == [("asr", "9000")]
+
+
+TWO = f"{SPARK}, spark-02: {{address: 192.168.1.12, fabric: {{links: [{{interface: e, address: 192.168.177.12/24}}]}}}}"
+LISTED = deployment("reachable_from: [10.0.0.0/8]", host=TWO)
+CHAT = f"services:\n  web: {{kind: open-webui, image: example.org/w@{ONES}, hosts: HOST, uses: [chat]}}\n"
+
+
+def lists(text: str) -> dict[str, list[str]]:
+    """Return unit → who may connect to it, as its host reads it."""
+    found = {}
+    for host in planned(text).hosts:
+        for name, each in json.loads(generation.render(host, defaultdict(tuple)).content)["clients"].items():
+            found[f"{host.name}/{name.removeprefix('sparkiac-')}"] = [*each["networks"], *each["units"]]
+    return found
+
+
+def test_without_a_list_nothing_is_restricted() -> None:
+    assert lists(deployment()) == {}
+
+
+def test_a_port_on_loopback_needs_no_list() -> None:
+    text = deployment("reachable_from: [10.0.0.0/8]", "bind: loopback")
+    assert (lists(text), ports(text)[0].reach) == ({}, "this host")
+
+
+def test_the_list_of_a_deployment_replaces_that_of_its_host_and_that_replaces_the_default() -> None:
+    host = "spark-01: {address: 192.168.1.11, reachable_from: [10.2.0.0/16]}"
+    defaults = "{model_store: /srv/models, reachable_from: [10.1.0.0/16]}"
+    of_service = f"services:\n  asr: {{kind: container, image: example.org/a@{ONES}, hosts: spark-01, port: 1234}}\n"
+    found = [
+        lists(deployment(*lines, defaults=defaults, host=each) + of_service)
+        for lines, each in (((), SPARK), ((), host), (("reachable_from: []",), host), (("reachable_from: null",), host))
+    ]
+    assert [each.get("spark-01/chat") for each in found] == [["10.1.0.0/16"], ["10.2.0.0/16"], [], None]
+    assert [each["spark-01/asr"] for each in found] == [["10.1.0.0/16"], *[["10.2.0.0/16"]] * 3]
+
+
+def test_another_host_that_uses_a_server_is_added_with_all_its_addresses_and_shown() -> None:
+    text = LISTED + CHAT.replace("HOST", "spark-02")
+    assert lists(text) == {"spark-01/chat": ["10.0.0.0/8", "192.168.1.12", "192.168.177.12"]}
+    assert lists(LISTED) == {"spark-01/chat": ["10.0.0.0/8"]}
+    [chat] = [port for port in ports(text) if port.unit == "chat"]
+    assert chat.reach == "this host, 10.0.0.0/8, spark-02 (192.168.1.12, 192.168.177.12)"
+
+
+def test_a_container_in_the_same_docker_network_is_shown() -> None:
+    text = LISTED + CHAT.replace("HOST", "spark-01")
+    [chat] = [port for port in ports(text) if port.unit == "chat"]
+    assert chat.reach == ("this host, 10.0.0.0/8, containers in its Docker network sparkiac")
+
+
+def test_a_container_that_uses_a_program_of_its_host_is_added() -> None:
+    agent = (
+        "  agent: {kind: hermes-agent, hosts: spark-01, uses: chat, api_key: {secret: k}, program: /srv/hermes,"
+        " user: spark, reachable_from: [10.0.0.0/8]}\n"
+    )
+    text = deployment() + CHAT.replace("HOST", "spark-01").replace("[chat]", "[chat, agent]") + agent
+    assert lists(text) == {"spark-01/agent": ["10.0.0.0/8", "sparkiac-web"]}
+    [port] = [port for port in ports(text) if port.unit == "agent"]
+    assert port.reach == "this host, 10.0.0.0/8, the container of web"
+
+
+def test_hosts_that_watch_servers_are_added_and_exporters_have_the_list_of_their_host() -> None:
+    text = deployment(host=TWO.replace(".11}", ".11, reachable_from: [10.0.0.0/8]}"))
+    found = lists(text + "monitoring: {prometheus: {hosts: spark-02}}\n")
+    assert found == {
+        f"spark-01/{name}": ["10.0.0.0/8", "192.168.1.12", "192.168.177.12"]
+        for name in ("chat", "gpu-exporter", "node-exporter")
+    }
 
 
 def test_the_port_for_copies_is_that_of_the_playbooks() -> None:

@@ -73,6 +73,12 @@ def test_bind_decides_who_reaches_the_port(bind: str, host_ip: str | None, rules
     assert ingress(text) == rules
 
 
+def test_a_list_of_clients_replaces_everybody() -> None:
+    text = deployment("bind: lan", "reachable_from: [10.1.0.0/16, 10.2.0.9]", host=ON_FABRIC)
+    blocks = [{"ipBlock": {"cidr": "10.1.0.0/16"}}, {"ipBlock": {"cidr": "10.2.0.9/32"}}]
+    assert ingress(text) == [{"from": blocks, "ports": PORTS}]
+
+
 def test_a_front_end_may_reach_what_it_uses_on_loopback() -> None:
     text = webui("port: 3000", "uses: [talk]") + (
         "deployments:\n  talk: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001, "

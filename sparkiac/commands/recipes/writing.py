@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path("recipes")
 SOURCES: Final = Path("sources")
-_OF_FLEET: Final = frozenset({"api_key", "bind", "description", "model_store", "nodes", "port"})
+_OF_FLEET: Final = frozenset({"api_key", "bind", "description", "model_store", "nodes", "port", "reachable_from"})
 """Keys of a deployment that describe the fleet and not the model."""
 _LAYERS: Final = ("recipe ", "variant ", "fragment ", "inventory")
 """Layers whose values a recipe has to repeat: all others follow from the engine and the hosts."""

@@ -14,6 +14,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
+CLIENTS = "clients of "
 NEW = "new on this host"
 UNREAD = "nothing reads it any more; a generation that read it needs it again after a rollback"
 PRUNED = "until sparkiac prune removes it"
@@ -93,7 +94,7 @@ def of(change: Change) -> Iterator[Effect]:
 
 
 def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
-    """Return the ports that open, close, or move to another unit."""
+    """Return the ports that open, close, or move to another unit, and the units whose clients change."""
     before, after = listening(former), listening(plan)
     for listen in sorted({*before, *after}):
         was, now = before.get(listen), after.get(listen)
@@ -103,6 +104,21 @@ def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
             yield Effect("open", listen, f"port of {now}")
         elif was != now:
             yield Effect("move", listen, f"port of {was}, to {now}")
+    yield from clients(plan, former)
+
+
+def clients(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
+    """Return the units that other clients may connect to than before."""
+    before, after = former.get("clients", {}), plan.get("clients", {})
+    for unit in plan["units"]:
+        listed = after.get(unit["name"])
+        if listed != before.get(unit["name"]):
+            who = (
+                "everybody"
+                if listed is None
+                else ", ".join((*listed["networks"], *listed["units"])) or "this host only"
+            )
+            yield Effect("reload", f"{CLIENTS}{unit['name']}", f"{who}; no restart")
 
 
 def listening(plan: dict[str, Any]) -> dict[str, str]:

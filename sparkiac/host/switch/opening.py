@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import local
-from ..generation import ALERT, PASSED, WRONG_TWICE
+from .. import state as switch_state
+from ..generation import ALERT, PASSED, WRONG_TWICE, Clients
 from ..local import LocalHost, say
-from ..network import doors
+from ..network import doors, rules
 from ..network.doors import Doors
 from ..network.nft import DoorsError
 from . import store
@@ -34,14 +35,35 @@ def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
     """Close the port of a unit that starts; raise DoorsError if that fails and other hosts would reach it."""
     for listen in listens(plan, name):
         try:
+            allow(machine, plan)
             doors.close(machine, name, listen)
         except (DoorsError, OSError) as error:
-            address, port = doors.split(listen)
+            address, port = rules.split(listen)
             fault = f"port {port} cannot be closed until the server has passed: {error}"
             if not plan["nft_optional"] and not ip_address(address).is_loopback:
                 machine.run("systemd-notify", f"--status=starting {fault}")
                 raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
             say(f"{name}: {fault}")
+
+
+def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
+    """Let only the clients of a plan connect to its ports; `restore` forgets former ports when no switch is pending."""
+    listed = clients(machine, plan)
+    try:
+        doors.change(machine, lambda found: found._replace(clients={**found.clients, **listed}))
+    except (DoorsError, OSError) as error:
+        fault = f"no port has its list of clients: {error}"
+        if not plan["nft_optional"]:
+            raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
+        say(fault)
+
+
+def clients(machine: LocalHost, plan: dict[str, Any]) -> dict[str, Clients]:
+    """Return address:port → who may connect there, for the units of the current turn, or of the one that begins."""
+    state = switch_state.readable(machine)
+    turn = store.current_turn(plan, (state.pending and state.pending.turn) or state.turn)
+    units = [unit for unit in store.running_in(plan, turn) if unit["name"] in plan["clients"]]
+    return {unit["listen"]: Clients(**plan["clients"][unit["name"]]) for unit in units}
 
 
 def passed(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
@@ -95,11 +117,18 @@ def restore(machine: LocalHost) -> None:
         if until <= time.monotonic():
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
-        units = store.installed(machine)["units"]
+        plan = store.installed(machine)
+        units, listed = plan["units"], clients(machine, plan)
         wrong = wrong_units(machine, units)
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
-    doors.change(machine, lambda found: current(found, [unit["name"] for unit in units])._replace(wrong=wrong))
+    former = switch_state.readable(machine).pending is not None
+    doors.change(
+        machine,
+        lambda found: current(found, [unit["name"] for unit in units])._replace(
+            wrong=wrong, clients={**found.clients, **listed} if former else listed
+        ),
+    )
 
 
 def wrong_units(machine: LocalHost, units: list[dict[str, Any]]) -> dict[str, str]:

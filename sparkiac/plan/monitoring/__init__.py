@@ -75,7 +75,12 @@ class _Site(NamedTuple):
             path=(BASE, *path),
             image=self.images.find(values.image, host=on),
             command=ContainerCommand(own.words, dict(sorted(env.items()))),
-            network=ContainerNetwork(listen=(address, values.port), host=True),
+            network=ContainerNetwork(
+                listen=(address, values.port),
+                # An exporter has one set of values for all hosts.
+                clients=host.reachable_from if values.reachable_from is None else values.reachable_from,
+                host=True,
+            ),
             confinement=Confinement(
                 read_only=values.read_only, gpu=values.gpu and host.gpu is not None, user=values.user
             ),

@@ -1,12 +1,15 @@
-"""The common parts of all objects, and their Service and NetworkPolicy: `bind` decides who reaches a port."""
+"""The common parts of all objects, and their Service and NetworkPolicy.
+
+`bind` and `reachable_from` decide who reaches a port.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import ip_interface
+from ipaddress import ip_interface, ip_network
 from typing import Any, Final, NamedTuple
 
-from sparkiac.plan import Container, HostPlan, Published
+from sparkiac.plan import Container, HostPlan
 from sparkiac.plan.topology import EVERY, LOOPBACK
 from sparkiac.render import yamltext
 from sparkiac.report.artifact import Artifact
@@ -83,19 +86,25 @@ def service(container: Container) -> dict[str, Any]:
 
 def policy(node: Node, users: Iterable[str]) -> dict[str, Any]:
     """Return the NetworkPolicy; `users` are the deployments and services that use this one."""
-    container, published = node.container, node.container.network.published
-    ingress = [] if published is None else _ingress(published, node.host, list(users))
+    container = node.container
+    ingress = _ingress(container, node.host, list(users))
     spec = {"podSelector": selector(container.name), "policyTypes": ["Ingress"], "ingress": ingress}
     return head("networking.k8s.io/v1", "NetworkPolicy", container.name, container.name) | {"spec": spec}
 
 
-def _ingress(published: Published, host: HostPlan, users: list[str]) -> list[dict[str, Any]]:
-    """Return the allowed clients: the pods that use it, and the networks of the address to which it is bound."""
+def _ingress(container: Container, host: HostPlan, users: list[str]) -> list[dict[str, Any]]:
+    """Return the allowed clients: the pods that use it, and its list, or the networks of its address."""
+    published, listed = container.network.published, host.clients.get(container.unit)
+    if published is None:
+        return []
     ports = [{"port": published.container_port, "protocol": "TCP"}]
     peers: list[dict[str, Any]] = [{"podSelector": selector(user)} for user in users]
-    if published.address in {host.address, EVERY}:
+    if listed is not None:
+        networks = (*listed.listed, *(address for each in listed.hosts.values() for address in each))
+        peers += [{"ipBlock": {"cidr": str(ip_network(network))}} for network in networks]
+    elif published.address in {host.address, EVERY}:
         return [{"ports": ports}]
-    if published.address != LOOPBACK:
+    elif published.address != LOOPBACK:
         peers += [{"ipBlock": {"cidr": network}} for network in _networks(host, published.address)]
     return [{"from": peers, "ports": ports}] if peers else []
 
