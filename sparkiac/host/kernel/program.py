@@ -2,6 +2,7 @@
 
 kernel look      what begin would do, and why it would be refused (JSON on standard input: the pinned packages)
 kernel begin     prepare the next boot: first the proof of the way back, then the trial (the same, and `despite`)
+kernel wait      wait until the host has kept the kernel or gone back, and print the status
 kernel status    the running kernel and the last trial
 kernel accept    make a kernel that has passed the default; a host without a group does so itself
 kernel back WHY  give up a trial that has not ended
@@ -63,6 +64,12 @@ def settle(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]
     return trial.shown(machine)
 
 
+def wait(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
+    """Wait for the end of a trial."""
+    trial.wait(machine)
+    return trial.shown(machine)
+
+
 def back(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
     """Give up the trial."""
     found = trial.back(machine, arguments.why)
@@ -72,6 +79,7 @@ def back(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
 COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] = {
     "look": look,
     "begin": begin,
+    "wait": wait,
     "status": lambda machine, _: trial.shown(machine),
     "accept": lambda machine, _: {"phase": trial.accept(machine).phase},
     "back": back,

@@ -7,6 +7,7 @@ The first trial of a host is of the running kernel: it proves that GRUB starts a
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -38,6 +39,11 @@ ExecStart=/usr/bin/python3 /var/lib/sparkiac/programs/kernel settle
 [Install]
 WantedBy=multi-user.target
 """
+
+
+POLL_S = 1
+IDLE_POLLS = 60
+"""Polls after which a trial that no unit works on has failed: the unit may not have been started yet."""
 
 
 class TrialError(RuntimeError):
@@ -251,6 +257,22 @@ def back(machine: LocalHost, why: str) -> Trial | None:
     """Give up a trial that has not ended; return it, or None if there is none. The caller reboots if it runs."""
     trial = read(machine).trial
     return give_up(machine, trial, why) if trial and trial.phase in OPEN else None
+
+
+def wait(machine: LocalHost) -> None:
+    """Wait until a trial has passed or ended, and a host that goes back has booted; raise TrialError if it hangs."""
+    idle = 0
+    while True:
+        trial = read(machine).trial
+        if trial is None or trial.phase in (PASSED, GOOD):
+            return
+        if trial.phase == FAILED and (running(machine) == trial.former and not trial.added):
+            return
+        state = machine.run("systemctl", "show", "--property=ActiveState", "--value", UNIT).output.strip()
+        idle = idle + 1 if state in ("", "inactive", "failed") else 0
+        if idle > IDLE_POLLS:
+            raise TrialError(f"the trial of {trial.kernel} has not ended; see journalctl --unit={UNIT}")
+        time.sleep(POLL_S)
 
 
 def shown(machine: LocalHost) -> dict[str, Any]:
