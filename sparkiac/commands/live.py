@@ -30,7 +30,7 @@ _PHASES: Final = {
     "check": ("pins", "tree", "begin", "status", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
     "switch": ("files", "place", "sysctl", SWITCHES),
-    "reboot": ("reboot",),
+    "reboot": ("reboot", "os"),
     "gate": ("models", "verify", "finish"),
 }
 """Phase → the roles of the playbooks that belong to it; an empty name stands for the tasks of a play itself."""

@@ -147,6 +147,17 @@ VERBS: Final = {
         "or the catalog excludes is refused.",
         options=(click.option("--upgrade-to", type=_VERSION, help="Driver version to install."),),
     ),
+    "os": Verb(
+        "Move hosts to the kernel that the lock pins, with a way back.",
+        "Changed the kernel of {}",
+        "Change the kernel of {}?",
+        "Hosts change one after the other, canaries first, also the nodes of a group. The first time a host reboots "
+        "once more, to prove that its boot loader comes back. Then it starts the pinned kernel for one boot, checks "
+        "itself and its models, and keeps the kernel, or reboots into the former one, which stays the default until "
+        "then. It changes nothing while an alert of Prometheus fires, and no host whose models only it serves while "
+        "another one should.",
+        options=(click.option("--despite", multiple=True, metavar="ALERT", help="Go on although this alert fires."),),
+    ),
     "uninstall": Verb(
         "Remove from hosts exactly what sparkiac put there.",
         "Removed sparkiac from {}",

@@ -28,7 +28,8 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     """Render everything that `ansible-playbook site.yml` reads; an apply does not need sparkiac."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
     programs = generation.placed(playbooks.on_every_host())
-    rolling = {"on_failure": plan.rollout.on_failure}
+    order = [host for batch in plan.batches for host in batch]
+    rolling = {"on_failure": plan.rollout.on_failure, "order": order}
     common = {"sparkiac_rollout": rolling, "sparkiac_programs": jsontext.plain(programs)}
     yield Artifact("group_vars/all.yml", _yaml(common))
     for host in plan.hosts:

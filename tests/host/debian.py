@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -98,8 +99,18 @@ class Debian:
         control = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: test <t@example.org>\n"
         depends = DEPENDS.get((name, version))
         control += f"Depends: {depends}\n" if depends else ""
-        (tree / "DEBIAN/control").write_text(f"{control}Description: a stand-in without files\n")
+        (tree / "DEBIAN/control").write_text(f"{control}Description: a stand-in\n")
+        for path in files_of(name):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(f"{name} {version}\n")
         self.run("dpkg-deb", "--build", "--root-owner-group", str(tree), str(self.pool / f"{name}_{version}.deb"))
+
+
+def files_of(package: str) -> list[str]:
+    """Return the files of a package: those of a kernel, and none of the others. A real initrd is made on the host."""
+    found = re.fullmatch(r"linux-image-(\d.+)", package)
+    names = ("boot/vmlinuz-{}", "boot/initrd.img-{}", "lib/modules/{}/modules.dep")
+    return [name.format(found[1]) for name in names] if found else []
 
 
 def _entry(path: Path) -> str:

@@ -24,7 +24,7 @@ description: Writes one JSON object per event to the file descriptor SPARKIAC_EV
 
 WITH_OUTPUT = frozenset({"look", "services", "status"})
 """Roles whose programs print JSON that sparkiac reads."""
-SAYING = frozenset({None, "driver", "prune", "reboot", "uninstall"})
+SAYING = frozenset({None, "driver", "os", "prune", "reboot", "uninstall"})
 """Roles whose messages say what was done, or in check mode what would be done; None stands for a play itself."""
 REASONS = ("msg", "response", "url", "cmd", "stderr", "module_stderr")
 """What a module says of its failure: the message of a failed download has neither the answer nor the URL."""

@@ -1,0 +1,291 @@
+"""Another kernel is tried once, and kept only if the models answer well: refusals, both ends, and power cuts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sparkiac.host import software
+from sparkiac.host.kernel import checks, grub, trial
+from tests.host import kernels
+from tests.host.debian import META, NEW, NEWER, OLD, Debian
+from tests.host.kernels import SET, Machine
+from tests.host.switching import KilledError, committed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(bool(kernels.missing()), reason=f"not installed: {kernels.missing()}")
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return kernels.made(Debian(tmp_path, monkeypatch), monkeypatch)
+
+
+def proven(host: Machine) -> Machine:
+    """Return the host after the first run."""
+    assert trial.begin(host, SET, []) is not None
+    assert host.power() == OLD
+    assert trial.read(host).proven
+    return host
+
+
+def serves(host: Machine) -> None:
+    """Assert that everything serves, and that the next boot needs no menu."""
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+    assert committed(host)
+    assert "next_entry" not in grub.environment(host)
+
+
+def test_the_first_run_proves_the_way_back_with_the_running_kernel(host: Machine) -> None:
+    begun = trial.begin(host, SET, [])
+    assert begun is not None
+    assert (begun.phase, begun.kernel, begun.former) == ("proving", OLD, OLD)
+    assert grub.environment(host)["next_entry"] == grub.TRIAL
+    assert host.power() == OLD
+    assert "panic=30" in host.read("/proc/cmdline")
+    assert trial.read(host).proven
+    assert f"linux-image-{NEW}" not in host.debian.versions(), "nothing was installed"
+    serves(host)
+    assert host.power() == OLD
+    assert "panic=30" not in host.read("/proc/cmdline")
+
+
+def test_a_kernel_that_passes_becomes_the_default_and_what_follows_it_moves(host: Machine) -> None:
+    begun = trial.begin(proven(host), SET, ["GpuHot"])
+    assert begun is not None
+    assert (begun.phase, begun.despite, begun.speeds["sparkiac-a"]) == ("trying", ["GpuHot"], 40.0)
+    assert host.debian.versions()[META] != NEWER[META], "the metapackage stays until the end"
+    assert host.power() == NEW
+    assert trial.read(host).trial == begun._replace(phase="good")
+    assert host.debian.versions().items() >= SET.items()
+    assert f"linux-image-{OLD}" in host.debian.versions()
+    serves(host)
+    assert not host.path(grub.SCRIPT).exists()
+    assert host.power() == NEW
+    assert trial.begin(host, SET, []) is None, "nothing is left to do"
+
+
+@pytest.mark.parametrize("fault", ["preflight", "speed", "answer", "start", "hang"])
+def test_a_kernel_that_does_not_pass_is_left_at_once(host: Machine, fault: str) -> None:
+    proven(host)
+    if fault in {"answer", "start"}:  # of this kernel alone
+        word = {"answer": "wrong", "start": "crash"}[fault]
+        start = host.start
+
+        def started(name: str, unit: Any) -> None:  # noqa: ANN401
+            start(name, unit)
+            if trial.running(host) == NEW and name == "sparkiac-b":
+                unit.runs, unit.active = f"b {word}", "active" if word == "wrong" else "failed"
+
+        host.start = started  # type: ignore[method-assign]
+    host.preflight_fails = {NEW} if fault == "preflight" else set()
+    host.speeds[NEW] = 27.9 if fault == "speed" else 28.1
+    host.hangs = {NEW} if fault == "hang" else set()
+    trial.begin(host, SET, [])
+    assert host.power() == OLD
+    ended = trial.read(host).trial
+    assert ended is not None
+    said = {
+        "preflight": "FAIL HST015 software: memory that cannot be pinned".replace("FAIL HST", "FAIL     HST"),
+        "speed": "sparkiac-a answers with 27.9 tokens/s, before it was 40.0",
+        "answer": "sparkiac-b is ready, but does not answer as its clients need",
+        "start": "sparkiac-b did not become ready",
+        "hang": "the host started the former kernel again",
+    }[fault]
+    assert ended.phase == "failed"
+    assert said.replace("     ", " ") in ended.why.replace("     ", " ").replace("  ", " ")
+    assert f"linux-image-{NEW}" not in host.debian.versions(), "no kernel is left that another boot could start"
+    assert not host.path(checks.image(NEW)).exists()
+    serves(host)
+    assert host.power() == OLD
+    host.preflight_fails, host.hangs, host.speeds[NEW] = set(), set(), 40.0
+    host.__dict__.pop("start", None)
+    assert host.converge() == NEW, "the next run converges"
+
+
+def test_a_unit_without_a_former_speed_is_not_compared(host: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    host.speeds = {OLD: 0.0, NEW: 1.0}
+    assert proven(host).converge() == NEW
+    assert "sparkiac-a: its speed was not measured before, and is not compared" in capsys.readouterr().err
+
+
+def lacking(path: str) -> Callable[[Machine], None]:
+    """Return what removes a file of the host."""
+    return lambda host: host.path(path).unlink()
+
+
+def full(host: Machine) -> None:
+    """Let the initrd of the running kernel be larger than what is free."""
+    with host.path(checks.initrd(OLD)).open("wb") as file:
+        file.truncate(1 << 43)
+
+
+def overridden(host: Machine) -> None:
+    """Let another file decide what GRUB starts."""
+    host.write("etc/default/grub.d/99-cloud.cfg", "GRUB_DEFAULT=0\n")
+
+
+def on_lvm(host: Machine) -> None:
+    """Put /boot where GRUB only reads."""
+    host.filesystem = "btrfs"
+
+
+def no_menu(host: Machine) -> None:
+    """Remove the entry of the running kernel."""
+    path = host.path(grub.CONFIG)
+    path.write_text(path.read_text().replace(f"gnulinux-{OLD}", "by-hand"))
+    host.update_grub = lambda *_: kernels.Result(0, "", "")  # type: ignore[method-assign]
+
+
+REFUSALS: dict[str, tuple[Callable[[Machine], None], str]] = {
+    "image": (lacking(checks.image(OLD)), f"/boot/vmlinuz-{OLD} is missing"),
+    "modules": (lacking(f"lib/modules/{OLD}/modules.dep"), f"/lib/modules/{OLD}/modules.dep is missing"),
+    "room": (full, "MiB are needed, twice the running kernel and initrd"),
+    "default": (overridden, "another file in /etc/default/grub.d sets GRUB_DEFAULT"),
+    "writable": (on_lvm, "GRUB cannot write /boot/grub/grubenv on btrfs"),
+    "environment": (lacking(grub.ENVIRONMENT), "/boot/grub/grubenv is not a file of 1024 bytes"),
+    "entry": (no_menu, f"has no entry for the running kernel {OLD}"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_host_without_a_way_back_is_refused(host: Machine, name: str) -> None:
+    provoke, said = REFUSALS[name]
+    provoke(host)
+    with pytest.raises((trial.TrialError, grub.GrubError), match=said.replace(".", "[.]")):
+        trial.begin(host, SET, [])
+    assert trial.read(host).trial is None
+    assert host.debian.versions()[META] != NEWER[META]
+
+
+def large(host: Machine) -> None:
+    """Let the package of the kernel have an initrd of 209 MB."""
+    install = host.update_grub
+
+    def updated(*argv: str) -> Any:  # noqa: ANN401
+        if host.path(checks.initrd(NEW)).exists():
+            os.truncate(host.path(checks.initrd(NEW)), 209_000_000)
+        return install(*argv)
+
+    host.update_grub = updated  # type: ignore[method-assign]
+
+
+def unsigned(host: Machine) -> None:
+    """Turn Secure Boot on; the module of the new kernel has no signature."""
+    path = host.path(software.SECURE_BOOT)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\6\0\0\0\1")
+    host.modules[NEW]["signer"] = ""
+
+
+def other_key(host: Machine) -> None:
+    """Let a key sign it that this machine made for itself."""
+    unsigned(host)
+    host.modules[NEW]["signer"] = "spark-01 Secure Boot Module Signature key"
+
+
+def other_module(host: Machine) -> None:
+    """Let the new kernel have the module of another driver."""
+    host.modules[NEW]["version"] = "580.178.04"
+
+
+def automatic(host: Machine) -> None:
+    """Let something mark the kernel as installed automatically."""
+
+    def updated(*_argv: str) -> Any:  # noqa: ANN401
+        if f"linux-image-{NEW}" in host.debian.versions():
+            host.debian.run("apt-mark", "auto", f"linux-image-{NEW}")
+        return Machine.update_grub(host)
+
+    host.update_grub = updated  # type: ignore[method-assign]
+
+
+AFTERWARDS: dict[str, tuple[Callable[[Machine], None], str]] = {
+    "initrd": (large, f"/boot/initrd.img-{NEW} has 199 MiB, at most 128 MiB are tried"),
+    "unsigned": (unsigned, f"the module nvidia of {NEW} is signed by nobody, that of the running kernel by Canonical"),
+    "key": (other_key, "is signed by spark-01 Secure Boot Module Signature key"),
+    "automatic": (automatic, f"APT could remove linux-image-{NEW}: not marked as installed manually"),
+    "module": (other_module, f"the module nvidia of {NEW} has version 580.178.04, the libraries have 580.173.02"),
+}
+
+
+@pytest.mark.parametrize("name", AFTERWARDS)
+def test_a_kernel_that_should_not_be_started_is_removed_again(host: Machine, name: str) -> None:
+    proven(host)
+    provoke, said = AFTERWARDS[name]
+    provoke(host)
+    with pytest.raises(trial.TrialError) as refused:
+        trial.begin(host, SET, [])
+    assert said in str(refused.value)
+    assert f"linux-image-{NEW}" not in host.debian.versions()
+    assert host.power() == OLD
+    serves(host)
+
+
+def test_an_installation_that_would_change_other_packages_is_refused(host: Machine) -> None:
+    wanted = {f"linux-image-{NEW}": "7.0.0-1019.20", META: NEWER[META]}
+    host.debian.publish({"bash": "5.2-3"})
+    kernels.depends(host.debian, f"linux-image-{NEW}", "7.0.0-1019.20", "bash (>= 5.2-3)")
+    proven(host)
+    with pytest.raises(trial.TrialError, match="the installation would change bash"):
+        trial.begin(host, wanted, [])
+    with pytest.raises(trial.TrialError, match="APT cannot install the packages of the set"):
+        trial.begin(host, {f"linux-image-{NEW}": "1"}, [])
+    with pytest.raises(trial.TrialError, match="the pins of this host name no kernel"):
+        trial.begin(host, {META: NEWER[META]}, [])
+
+
+def test_a_grub_that_does_not_forget_is_not_trusted(host: Machine) -> None:
+    host.forgets = False
+    trial.begin(host, SET, [])
+    host.power()
+    found = trial.read(host)
+    assert (found.proven, found.trial and found.trial.phase) == (False, "failed")
+    assert found.trial is not None
+    assert "did not forget the entry" in found.trial.why
+    serves(host)
+
+
+@pytest.mark.parametrize(("bad", "at"), [(False, 20), (False, 26), (True, 12), (True, 24)])
+def test_a_power_cut_leaves_the_host_on_one_of_the_two_sets(host: Machine, *, bad: bool, at: int) -> None:
+    assert cut(proven(host), at, bad=bad)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("bad", [False, True], ids=["good", "bad"])
+def test_a_power_cut_at_every_step_leaves_the_host_on_one_of_the_two_sets(host: Machine, *, bad: bool) -> None:
+    saved = proven(host).saved()
+    points = 1
+    while cut(host, points, bad=bad):
+        host.restore(saved)
+        points += 1
+    assert points > 20
+
+
+def cut(host: Machine, at: int, *, bad: bool) -> bool:
+    """Take the power away before a command of a whole upgrade; return False if it has fewer commands."""
+    host.preflight_fails = {NEW} if bad else set()
+    host.operations, host.kill_at = 0, at
+    try:
+        host.converge()
+    except KilledError:
+        kernel = host.power()
+    else:
+        return False
+    serves(host)
+    found = trial.read(host).trial
+    assert found is not None
+    assert kernel in {OLD, NEW}
+    assert (kernel == NEW) <= (found.phase == "good"), at
+    wanted = OLD if bad else NEW
+    assert host.converge() == wanted, at
+    serves(host)
+    assert host.power() == wanted
+    there = host.debian.versions()
+    assert (there[META] == NEWER[META], f"linux-image-{NEW}" in there) == (not bad, not bad), at
+    return True
