@@ -9,11 +9,9 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).parents[1]
-_PARSER: Final = Lock()
 
 
 def directory(name: str) -> Path:
@@ -42,9 +40,7 @@ def imported(program: str) -> tuple[str, ...]:
             continue
         found.add(path)
         pending += (folder / "__init__.py" for folder in path.parents if folder.is_relative_to(root))
-        with _PARSER:  # Python 3.11 may raise SystemError when two threads convert a syntax tree (CPython issue 106905)
-            tree = ast.parse(path.read_bytes())
-        for node in tree.body:  # not the imports in functions
+        for node in ast.parse(path.read_bytes()).body:  # not the imports in functions
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
                 pending += (base.with_suffix(".py"), *(base / f"{each.name}.py" for each in node.names))

@@ -36,6 +36,7 @@ MOST_BYTES: Final = 1 << 20
 MOST_LOG_BYTES: Final = 12 << 20
 """Most bytes of a journal or of what a program on this machine prints."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+_PARSER: Final = Lock()
 _LONGEST_LINE: Final = 1 << 15
 _BLOCK: Final = 1 << 16
 _TICK_S: Final = 0.2
@@ -266,10 +267,9 @@ def bundled(program: str, *arguments: str, text: str = "") -> Bundle:
     It is for a Python that does not have the program: `playbooks/bundle.py` imports the files from standard input.
     """
     host = directory("sparkiac/host")
-    modules = {
-        f"host/{file}": (host / file).read_text(encoding="utf-8")
-        for file in imported(f"{program.replace('.', '/')}.py")
-    }
+    with _PARSER:  # Python 3.11 may raise SystemError when two threads convert a syntax tree (CPython issue 106905)
+        files = imported(f"{program.replace('.', '/')}.py")
+    modules = {f"host/{file}": (host / file).read_text(encoding="utf-8") for file in files}
     lines = (json.dumps(f"host.{program}"), json.dumps(modules), json.dumps(arguments), text)
     return Bundle(("-c", (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")), "\n".join(lines))
 
