@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, Exit, answer, planned
+from sparkiac.commands.inputs import AS_JSON, answer, despite, planned
 from sparkiac.commands.inventories import INVENTORY
 
 
@@ -19,10 +19,10 @@ def audit(inventory: Path, output_format: str) -> int:
     It reads the inventory and the lock alone and connects to no host. The findings are those of `sparkiac check` about
     security; that command has their places and hints.
 
-    Exit codes: 0 shown, 2 bad input.
+    Exit codes: 0 shown, 1 shown, and `sparkiac check` finds errors, 2 bad input.
     """
     _, plan, report = planned(inventory, output_format)
     from sparkiac.words import audit as words
 
     answer(output_format, words.data(plan, report.findings), lambda _: words.page(plan, report.findings))
-    return Exit.OK
+    return despite(report, inventory, output_format)

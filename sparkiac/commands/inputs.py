@@ -285,6 +285,13 @@ def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN
         click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)
 
 
+def despite(report: Report, inventory: Path, output_format: str) -> Exit:
+    """Return the exit code of a command that works in spite of errors; a page of text mentions them."""
+    if report.failed and output_format == "text":
+        mention(report, inventory)
+    return Exit.FINDINGS if report.failed else Exit.OK
+
+
 def mention(report: Report, inventory: Path) -> None:
     """Print the number and codes of the findings and which command shows them."""
     from sparkiac.words.findings import counts

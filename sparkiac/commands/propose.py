@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import prompts
-from sparkiac.commands.inputs import AS_JSON, Exit, answer, known, planned, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, despite, known, planned, reject
 from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     each (32k); `for`, a use case of recipes; `recipe`, vendor/name or vendor/name#variant. Repeat --want for more. The
     deployments that are there stay, perhaps with smaller shares of the memory.
 
-    Every printed inventory passes `check` apart from missing pins, and `plan` says that it fits. A recipe whose memory
-    or speed is unknown is left out. Nothing is written.
+    In every printed inventory `check` finds no new error apart from missing pins, and `plan` says that it fits. A
+    recipe whose memory or speed is unknown is left out. Nothing is written.
 
-    Exit codes: 0 proposed, 1 a wish cannot be met, 2 bad input.
+    Exit codes: 0 proposed, 1 a wish cannot be met, or `sparkiac check` finds errors in INVENTORY, 2 bad input.
     """
     from sparkiac import pipeline
     from sparkiac.catalog import library
@@ -49,7 +49,7 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     from sparkiac.fix.nodes import CannotEdit
     from sparkiac.words import propose as words
 
-    files, _, _ = planned(inventory, output_format)
+    files, _, report = planned(inventory, output_format)
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     text = files[0].raw.decode()
     wishes = _wishes(wants, text, shelf)
@@ -60,7 +60,7 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     except CannotEdit as reason:
         reject(f"{click.format_filename(inventory)}: nothing can be added to its text: {reason}")
     answer(output_format, words.proposals_data(found), lambda _: words.proposals(found))
-    return Exit.OK if found.proposals else Exit.FINDINGS
+    return despite(report, inventory, output_format) if found.proposals else Exit.FINDINGS
 
 
 def _wishes(wants: tuple[str, ...], text: str, shelf: Library) -> list[Wish]:

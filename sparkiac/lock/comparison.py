@@ -18,7 +18,7 @@ _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sh
 _PLAIN: Final = {
     "image": ("digest", "created", "size_bytes", "manifest", "config", "entrypoint", "command", "signature"),
     "model": ("commit", "revision", "licence", "gated", "private", "remote_code", "left_out", "tensor_bytes"),
-    "file": ("sha256", "commit", "revision", "size_bytes"),
+    "file": ("sha256", "commit", "revision", "needs_token", "size_bytes"),
 }
 _BY_NAME: Final = {"image": "versions", "model": "config"}
 """Key of a mapping whose values are compared one by one."""

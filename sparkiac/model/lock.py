@@ -76,6 +76,8 @@ class LockedFile(Model):
     """Commit of the model hub repository that it is downloaded from."""
     revision: Line = "main"
     """Requested branch, tag or commit of that repository."""
+    needs_token: bool = False
+    """Whether that repository is gated or private: hosts download the file only with a token."""
 
 
 class ModelFile(Model):

@@ -94,6 +94,7 @@ class FetchedFile(NamedTuple):
     commit: str | None = None
     """Commit of the model hub repository that contains it."""
     size_bytes: int | None = None
+    needs_token: bool = False
 
     @property
     def path(self) -> str:
@@ -287,7 +288,7 @@ def files(wanted: Mapping[str, ResolvedFile], pins: Mapping[str, LockedFile]) ->
 def _file(url: str, target: str, pinned: LockedFile | None) -> FetchedFile:
     if pinned is None:
         return FetchedFile(url, None, target)
-    return FetchedFile(url, pinned.sha256, target, pinned.commit, pinned.size_bytes)
+    return FetchedFile(url, pinned.sha256, target, pinned.commit, pinned.size_bytes, pinned.needs_token)
 
 
 def memory_source(leaves: Leaves, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Hosts cannot download a gated or private model, because the inventory names no token.
+"""Hosts cannot download a gated or private model or extra file, because the inventory names no token.
 
 The model hub gives a gated repository only to accounts that accepted its terms, and a private one only to accounts with
 access. `sparkiac lock` records both, with the token of your own machine. Hosts do not use that token: `hub.api_key` of
@@ -40,17 +40,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from sparkiac.model.references import HUB
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
 RULE: Final = rule(__name__, ("fails", "maker"), "https://huggingface.co/docs/hub/models-gated")
+_HINT: Final = "add `hub: {api_key: {secret: hub_token}}`, and put the token into the file of `sparkiac secrets new`"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find repositories that hosts can download only with a token, if the inventory names none."""
-    for model in plan.restricted if plan.hub.secret is None else ():
+    """Find models and extra files that hosts can download only with a token, if the inventory names none."""
+    if plan.hub.secret is None:
+        yield from _models(plan)
+        yield from _files(plan)
+
+
+def _models(plan: Plan) -> Iterator[Hit]:
+    for model in plan.restricted:
         host, container = model.users[0]
         drafts = (container.server.speculative or {}).get("model") == model.repository.model
         message = f"{model.demand}, and the inventory names none"
-        hint = "add `hub: {api_key: {secret: hub_token}}`, and put the token into the file of `sparkiac secrets new`"
-        yield hit(host, container, ("speculative" if drafts else "model",), message, hint)
+        yield hit(host, container, ("speculative" if drafts else "model",), message, _HINT)
+
+
+def _files(plan: Plan) -> Iterator[Hit]:
+    for host, container in plan.containers if plan.hub.url == HUB else ():
+        for file in container.storage.files:
+            if file.needs_token:
+                message = (
+                    f"{file.url} is gated or private: to download it, {host.name} must send a token, and the inventory"
+                )
+                path = ("container", "files", file.target)
+                yield hit(host, container, path, f"{message} names none", _HINT)

@@ -66,7 +66,8 @@ def _on_hub(url: str, named: tuple[str, str], *, hub: HubClient, revision: str, 
     if file.size_bytes > max_bytes:
         raise _too_large(url, max_bytes)
     sha256 = file.sha256 or hashlib.sha256(reader.small(file)).hexdigest()
-    return LockedFile(sha256=sha256, size_bytes=file.size_bytes, commit=reader.commit)
+    needs_token = reader.repository.gated or reader.repository.private
+    return LockedFile(sha256=sha256, size_bytes=file.size_bytes, commit=reader.commit, needs_token=needs_token)
 
 
 def _on_disk(url: str, max_bytes: int) -> LockedFile:

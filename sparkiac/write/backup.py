@@ -157,7 +157,7 @@ def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[Ba
     """Write a backup that only its owner can read. It has its name when it is complete. Raises OSError."""
     new = path.with_name(unique(f".{path.name}."))
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(os.open(str(new), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             sealed = _Encrypting(file, passphrase)
             with tarfile.open(fileobj=sealed, mode="w|", bufsize=_CHUNK, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
                 backup = BackupWriter(archive)
@@ -167,6 +167,10 @@ def writing(path: Path, passphrase: bytes, about: dict[str, Any]) -> Iterator[Ba
             file.flush()
             os.fsync(file.fileno())
         os.link(new, path)  # unlike a rename, it replaces nothing
+    except OSError as error:
+        if error.filename == str(new):
+            error.filename = str(path)
+        raise
     finally:
         new.unlink(missing_ok=True)
 

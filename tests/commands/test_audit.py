@@ -21,7 +21,7 @@ def audited(tmp_path: Path, *words: str) -> str:
     inventory.write_text(deployment("api_key: {secret: k}", f"image: vllm/vllm-openai:v0.33.0@{ONES}", SOCKET))
     result = CliRunner().invoke(cli, ["audit", str(inventory), *words], standalone_mode=False)
     assert result.return_value == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def test_the_page_has_each_part(tmp_path: Path) -> None:
@@ -30,6 +30,15 @@ def test_the_page_has_each_part(tmp_path: Path) -> None:
     assert "chat /invocations /generative_scoring" in page
     assert "can change its root file system" in page
     assert "SEC008: chat can start containers as root on its host" in page
+
+
+def test_errors_are_mentioned_and_the_exit_code_is_that_of_check(tmp_path: Path) -> None:
+    inventory = tmp_path / "lab.yaml"
+    inventory.write_text(deployment("set: {max_model_len: -5}"))
+    result = CliRunner().invoke(cli, ["audit", str(inventory)], standalone_mode=False)
+    assert (result.return_value, "1 error" in result.stderr, "FLG102" in result.stderr) == (1, True, True)
+    inventory.write_text(deployment())
+    assert CliRunner().invoke(cli, ["audit", str(inventory)], standalone_mode=False).return_value == 0
 
 
 def test_the_data_have_the_same(tmp_path: Path) -> None:

@@ -269,6 +269,12 @@ def test_a_backup_is_written_only_where_it_is_new_and_outside_of_git(cli: Cli, f
     assert (done.code, "--passphrase-file is missing" in done.err) == (2, True)
 
 
+def test_a_directory_that_refuses_files_is_told_with_the_file_that_was_named(cli: Cli, fleet: Path) -> None:
+    """/proc refuses them, also those of root."""
+    done = cli("backup", "/proc/lab.age", "--passphrase-file", str(fleet.parent / "passphrase"))
+    assert (done.code, "/proc/lab.age: " in done.err, ".lab.age" in done.err) == (6, True, False), done.text
+
+
 def test_a_backup_of_another_inventory_is_refused(cli: Cli, fleet: Path) -> None:
     assert save(cli, fleet).code == 0
     path = Path("inventories/lab.yaml")

@@ -481,7 +481,7 @@ def test_on_a_terminal_one_model_over_both_is_chosen_by_number_and_its_links_are
     [deployment] = data["deployments"].values()
     assert deployment["hosts"] == ["spark-01", "spark-02"]
     assert first.partition("#")[0] == deployment["recipe"]
-    assert f"{first}, 2 hosts\n" in done.stderr
+    assert f"{first}, 2 hosts: " in done.stderr
     assert "Error: --link 'enp1,mlx5_0' is not HOST=INTERFACE,DEVICE,ADDRESS/PREFIX" in done.stderr
     assert [host["fabric"]["links"][0]["address"] for host in data["hosts"].values()] == [
         "192.168.177.11/24",

@@ -135,6 +135,14 @@ def test_what_is_there_stays_and_loses_a_share(propose: Callable[..., dict[str, 
     assert "eyes: 1 of 1 recipe taken" in outcome.out
 
 
+def test_errors_that_were_there_are_mentioned(cli: Cli, folder: Path) -> None:
+    chat = "{recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8000, set: {max_model_len: -5}}"
+    wrong = f"deployments:\n  chat: {chat}\n"
+    (folder / "lab.yaml").write_text(fleet(119, 119, more=wrong))
+    outcome = cli("propose", "lab.yaml", "--want", f"eyes: {SMALL}")
+    assert (outcome.code, "on spark-02" in outcome.out, "FLG102" in outcome.err) == (1, True, True), outcome.err
+
+
 @pytest.mark.parametrize(
     ("want", "message"),
     [

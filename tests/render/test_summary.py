@@ -81,18 +81,12 @@ def test_what_a_deployment_holds_and_what_is_expected_of_it(rendered: Rendered) 
 def test_each_unit_has_a_row_and_its_whole_command(rendered: Rendered) -> None:
     text = page(rendered(deployment("description: 'For | the _team_'")))
     assert [row for row in rows(text) if row[0] == "sparkiac-chat"] == [
-        [
-            "sparkiac-chat",
-            r"For \| the \_team\_",
-            "192.168.1.11:8001",
-            "101.1 GiB",
-            f"nvcr.io/nvidia/vllm@{ONES}",
-        ]
+        ["sparkiac-chat", r"For \| the \_team\_", "192.168.1.11:8001", "101.1 GiB"]
     ]
     [chat] = planned(deployment()).hosts[0].containers
     words = [line.removeprefix("    ") for line in text.splitlines() if line.startswith("    ")]
     assert words == list(chat.argv)
-    assert "Image reference: `nvcr.io/nvidia/vllm:26.04-py3`." in text
+    assert f"Image `nvcr.io/nvidia/vllm@{ONES}`, the pin of `nvcr.io/nvidia/vllm:26.04-py3`. Start timeout" in text
     assert "Start timeout 1200 s, stop timeout 120 s." in text
 
 

@@ -62,6 +62,16 @@ def test_nothing_is_found_without_need(text: str, lock: str) -> None:
     assert found(text, lock) == []
 
 
+@pytest.mark.parametrize(("fact", "hub"), [("needs_token: true", ""), ("", ""), ("needs_token: true", WITH_HUB)])
+def test_an_extra_file_of_a_gated_repository_is_found_at_its_path(fact: str, hub: str) -> None:
+    url = "hf://example/parsers/own.py"
+    lock = LOCK + f'files: {{"{url}": {{sha256: "{"b" * 64}", {fact}}}}}\n'
+    text = deployment(f'container: {{files: {{/app/own.py: {{url: "{url}"}}}}}}')
+    lines = found(hub + text, lock)
+    demand = "is gated or private: to download it, spark-01 must send a token, and the inventory names none"
+    assert lines == ([f"MDL002 10:38 {url} {demand}"] if fact and not hub else [])
+
+
 def test_the_hosts_of_a_group_are_named_in_one_finding() -> None:
     [line] = found(PAIR, locked("gated: true, ", "example/big"))
     assert "to download it, spark-01, spark-02 must send" in line

@@ -27,8 +27,9 @@ def resolve(url: str, *, hub: Client, **told: int) -> LockedFile:
         return files.resolve(url, transport=transport, hub=hub, **told)  # type: ignore[arg-type]
 
 
-def _locked(content: bytes, *, commit: str | None = None) -> LockedFile:
-    return LockedFile(commit=commit, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content))
+def _locked(content: bytes, *, commit: str | None = None, needs_token: bool = False) -> LockedFile:
+    sha256 = hashlib.sha256(content).hexdigest()
+    return LockedFile(commit=commit, sha256=sha256, size_bytes=len(content), needs_token=needs_token)
 
 
 def _web(hub: Hub, path: str, **told: int) -> LockedFile:
@@ -71,7 +72,7 @@ def test_a_small_file_of_the_hub_is_read_at_its_commit_with_the_token() -> None:
     repository = tiny({"a/parser.py": b"pass"}, private=True)
     with Hub(repository, tokens={TOKEN: [HANDLE]}) as hub:
         found = resolve(f"hf://{HANDLE}/a/parser.py", hub=client(hub, token=TOKEN))
-        assert found == _locked(b"pass", commit=repository.head())
+        assert found == _locked(b"pass", commit=repository.head(), needs_token=True)
         assert hub.asked()[1:] == [f"GET /acme/tiny/resolve/{repository.head()}/a/parser.py"]
 
 

@@ -40,7 +40,8 @@ created {target}: {count} files. {first}Next steps:
   sparkiac generate inventories/{name}.yaml
   sparkiac apply inventories/{name}.yaml{values}
 {idle}\
-Options of Ansible follow `--`, such as --ask-become-pass if sudo on the hosts needs a password. README.md has more.
+Options of Ansible follow `--`, such as --ask-become-pass if sudo needs a
+password. README.md has more.
 """
 _SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
 _IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"

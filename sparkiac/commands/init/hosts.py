@@ -14,6 +14,7 @@ from sparkiac.commands.inputs import reject
 from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.fleet.machine import RdmaInterface
 
+_FIRST: Final = "First host, such as spark-01=192.168.1.11"
 _ANOTHER: Final = "Another host, or empty to continue"
 _LINK: Final = "HOST=INTERFACE,DEVICE,ADDRESS/PREFIX"
 _SUCH: Final = "enp1s0f1np1,rocep1s0f1,192.168.177.11/24"
@@ -28,7 +29,7 @@ def read(named: Sequence[str], targets: Sequence[str], store: str) -> tuple[Flee
         found.append(_measured(target, store, [host.name for host in found]))
     if not found:
         options = "--host NAME=ADDRESS or --from-host [USER@]ADDRESS"
-        found.append(prompts.value(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), options))
+        found.append(prompts.value(None, _FIRST, lambda text: _named(text, ()), options))
         while more := prompts.value(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
             found.append(more)
     return _cabled(found)

@@ -35,12 +35,13 @@ _WHICH: Final = "Recipe for {hosts}: number or name"
 _NONE: Final = ", or empty for none"
 _OPTION: Final = "--recipe RECIPE"
 _WAYS: Final = ("together", "each")
-_HOW: Final = "One model over several hosts (together), or one model on each host (each)?"
+_HOW: Final = "One model over several hosts (together), or one on each (each)?"
 
 Hosts: TypeAlias = tuple[FleetHost, ...]
 _HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
 _FOOT: Final = (
-    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` then calculate the memory again."
+    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` then calculate the memory again. "
+    "`sparkiac recipes show NAME` has the settings and sources of a recipe."
 )
 _FITS, _PARTLY, _OPEN = range(3)
 """Order of the list: what is proved comes first."""
@@ -251,10 +252,9 @@ def _speed(measured: Sequence[Measurement], leader: DeploymentMemory) -> str:
 
 def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
-    yield f"{each.found.name}{hosts}"
+    uses = f": {', '.join(each.found.use_cases)}" if each.found.use_cases else ""
+    yield f"{each.found.name}{hosts}{uses}"
     size = weights(entries.summary(each.found)) if each.found.facts.weights else ""
     yield "; ".join(filter(None, (size, each.memory, each.speed)))
     if left := filling.left_open(each.found):
         yield f"requires {', '.join(value.key for value in left)}"
-    source, _, _ = str(each.found.entry.sources[0]).partition(": ")
-    yield f"source: {source}"
