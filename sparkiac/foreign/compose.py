@@ -46,6 +46,7 @@ _REPLACED: Final = {
     "networks": "containers reach one another by the addresses of their hosts",
     "init": "every container has an init process",
     "expose": "imported only if the port is published",
+    "profiles": "each deployment starts with its host; `turns` names those that run one at a time",
     **{each.compose: each.fixed for each in SETTINGS if not each.key and each.fixed},
 }
 _READ: Final = {each.compose for each in KEYED} | {
