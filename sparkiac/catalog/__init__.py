@@ -131,6 +131,12 @@ def sparkrun_runtimes() -> Mapping[str, tables.SparkrunRuntime]:
 
 
 @cache
+def launchers() -> tables.Launchers:
+    """Return the keys and options of other tools."""
+    return _shipped("launchers.yaml", tables.Launchers)
+
+
+@cache
 def group_settings() -> tuple[tables.GroupSetting, ...]:
     """Return the settings of the nodes of groups, in the order of the table."""
     return _shipped("groups.yaml", tables.GroupSettings).decisions

@@ -88,7 +88,7 @@ def _write(
     text = assemble.inventory(entries, slug(Path(first).stem, "imported"), hosts)
     report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
     if kind == "recipe":
-        text = one_recipe(entries)
+        text, entries = one_recipe(found)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -123,6 +123,8 @@ class Foreign(NamedTuple):
     """Files of a directory that contain nothing to import."""
     findings: tuple[Finding, ...]
     """One finding for each file that cannot be read."""
+    hidden: frozenset[str] = frozenset()
+    """Secrets in the files."""
 
 
 def _values(given: Sequence[str], env_file: Path | None) -> dict[str, str]:
@@ -169,7 +171,7 @@ def read_files(files: Sequence[Path], source: str | None = None, given: Mapping[
         entries = () if findings else compared(assemble.entries(launches, hidden), hidden)
     except foreign.Unreadable as error:
         entries, findings = (), [_finding(error.file or launches[0][0], error)]
-    return Foreign(tuple(entries), tuple(skipped), tuple(findings))
+    return Foreign(tuple(entries), tuple(skipped), tuple(findings), hidden)
 
 
 def compared(
@@ -188,15 +190,23 @@ def compared(
     return tuple((file, comparison.compared(entry, plan, found.leaves, hidden)) for file, entry in entries)
 
 
-def one_recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
-    """Return the recipe of the only server that the files start. Raises click.UsageError for another number."""
-    from sparkiac.foreign import recipes
+def one_recipe(found: Foreign) -> tuple[str, tuple[tuple[str, DraftEntry], ...]]:
+    """Return the recipe of the only server that the files start, and the entries with notes on what differs in it.
 
-    deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
+    Raises click.UsageError for another number, and for a difference without a reason.
+    """
+    from sparkiac.foreign import Unreadable, recipes
+
+    deployments = [(file, entry) for file, entry in found.entries if entry.kind == "deployment"]
     if len(deployments) != 1:
         names = ", ".join(entry.name for _, entry in deployments) or "none"
         reject(f"a recipe starts one server, and the files start {len(deployments)}: {names}")
-    return recipes.recipe(*deployments[0])
+    [(file, drafted)] = deployments
+    try:
+        text, entry = recipes.proven(file, drafted, f"imported/{drafted.name}", found.hidden, compared)
+    except Unreadable as error:
+        reject(f"{file}:{error.line}: {error}")
+    return text, tuple((name, entry if each is drafted else each) for name, each in found.entries)
 
 
 def _launches(text: str, name: str, source: str | None, given: Mapping[str, str]) -> Sequence[Launch]:

@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sparkiac.foreign import docker, node, values, yamlread
+from sparkiac import catalog
+from sparkiac.foreign import docker, node, yamlread
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -37,15 +38,10 @@ _HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"'
 _VARIABLE: Final = re.compile(
     r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*))?\})"
 )
-_ALIKE: Final = "restart=restart healthcheck=health-cmd logging=log-opt pull_policy=pull platform=platform \
-privileged=privileged cap_add=cap-add"
+_COMPOSE: Final = catalog.launchers().compose
 _REPLACED: Final = {
-    **{key: docker.REPLACED[option] for key, option in values.table(_ALIKE).items()},
-    "depends_on": "units start in the order in which services use one another",
-    "stop_grace_period": "imported as `timeouts.stop_s`",
-    "networks": "containers reach one another by the addresses of their hosts",
-    "init": "every container has an init process",
-    "expose": "imported only if the port is published",
+    **{key: docker.NOTED[option].why for key, option in _COMPOSE.spellings.items()},
+    **{key: each.why for key, each in _COMPOSE.notes.items()},
     **{each.compose: each.fixed for each in SETTINGS if not each.key and each.fixed},
 }
 _READ: Final = {each.compose for each in KEYED} | {

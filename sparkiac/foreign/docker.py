@@ -1,6 +1,6 @@
 """How `docker run`, Compose and `docker inspect` write options and values.
 
-Source of the options: `docker run --help` of 28.2.2, and the undocumented spellings --net, --net-alias and --dns-opt.
+Options and spellings are data, `catalog/launchers.yaml`.
 """
 
 from __future__ import annotations
@@ -9,62 +9,30 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
+from sparkiac import catalog
 from sparkiac.foreign import values
 from sparkiac.foreign.launch import Note, PublishedPort, Volume, corrected, lost
 from sparkiac.memory.values import GIB
-from sparkiac.plan.confinement import CONFINED, KEYED, SETTINGS, ContainerOption, Tree
+from sparkiac.model.tables import ForeignKeys
+from sparkiac.plan.confinement import KEYED, SETTINGS, ContainerOption, Tree
 from sparkiac.report import Path
 
-_VALUED: Final = """
-    add-host annotation attach blkio-weight blkio-weight-device cap-add cap-drop cgroup-parent cgroupns cidfile
-    cpu-count cpu-percent cpu-period cpu-quota cpu-rt-period cpu-rt-runtime cpu-shares cpus cpuset-cpus cpuset-mems
-    detach-keys device device-cgroup-rule device-read-bps device-read-iops device-write-bps device-write-iops dns
-    dns-option dns-search domainname entrypoint env env-file expose gpus group-add health-cmd health-interval
-    health-retries health-start-interval health-start-period health-timeout hostname io-maxbandwidth io-maxiops ip ip6
-    ipc isolation kernel-memory label label-file link link-local-ip log-driver log-opt mac-address memory
-    memory-reservation memory-swap memory-swappiness mount name network network-alias oom-score-adj pid pids-limit
-    platform publish pull restart runtime security-opt shm-size stop-signal stop-timeout storage-opt sysctl tmpfs
-    ulimit user userns uts volume volume-driver volumes-from workdir
-"""
-_FLAGS: Final = """
-    detach disable-content-trust help init interactive no-healthcheck oom-kill-disable privileged publish-all quiet
-    read-only rm sig-proxy tty use-api-socket
-"""
 GPU: Final = "nvidia.com/gpu="
 """Prefix of GPU device names in the Container Device Interface."""
-VALUED: Final = frozenset(_VALUED.split())
+_DOCKER: Final = catalog.launchers().docker
+VALUED: Final = frozenset(_DOCKER.valued)
 """Options that take a value."""
-FLAGS: Final = frozenset(_FLAGS.split())
+FLAGS: Final = frozenset(_DOCKER.flags)
 """Options that take no value."""
-_ALIASES: Final = {"net": "network", "net-alias": "network-alias", "dns-opt": "dns-option"}
-_LETTERS: Final = """
-a=attach c=cpu-shares d=detach e=env h=hostname i=interactive l=label m=memory p=publish P=publish-all q=quiet t=tty
-u=user v=volume w=workdir
-"""
-_SHORT: Final = values.table(_LETTERS)
-_PINNED: Final = "the lock pins the image to a digest for this architecture"
-_PROBED: Final = "sparkiac's probe sends requests to the server as clients do"
-_WHY: Final = {
-    "detach interactive tty rm sig-proxy init cidfile detach-keys attach quiet help disable-content-trust name": "",
-    "privileged cap-add group-add": CONFINED,
-    "pull platform": _PINNED,
-    "health-cmd health-interval health-retries health-timeout health-start-period health-start-interval": _PROBED,
-    "no-healthcheck": _PROBED,
-    "log-driver log-opt": "the journal keeps the log and limits its size",
-    "restart": "systemd supervises the container and restarts it on failure",
+NOTED: Final = _DOCKER.notes | {
+    each.docker: ForeignKeys(keys=(each.docker,), why=each.fixed) for each in SETTINGS if not each.key and each.fixed
 }
-REPLACED: Final = {
-    **{name: why for names, why in _WHY.items() for name in names.split()},
-    **{each.docker: each.fixed for each in SETTINGS if not each.key and each.fixed},
-}
-"""Option → what sparkiac does instead. Empty if the report need not mention the option."""
+"""Option → why it is not imported as it is."""
 READ: Final = {each.docker: each for each in KEYED}
 """Option → setting that the inventory has."""
 
 ROOT: Final = frozenset({"0", "root", "0:0", "root:root"})
 """Users that mean root; server images run as root anyway."""
-UNUSED: Final = dict.fromkeys(("label", "annotation"), "metadata of the container; it does not affect the server")
-"""Options that do not affect what runs."""
 _Kept = TypeVar("_Kept", Volume, PublishedPort)
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
@@ -115,7 +83,7 @@ def read(words: Sequence[str], lines: Sequence[int], start: int) -> DockerOption
 def _long(word: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
     """Read `--name` and return how many further words belong to it."""
     name, equals, value = word.partition("=")
-    name = _ALIASES.get(name, name)
+    name = _DOCKER.spellings.get(name, name) if len(name) > 1 else name  # a letter is no `--option`
     if name in FLAGS:
         is_set = value.lower() not in {"false", "0", "f"}
         if is_set or name in READ:
@@ -134,7 +102,7 @@ def _long(word: str, following: Sequence[str], line: int, options: list[DockerOp
 def _cluster(letters: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
     """Read `-itd`, `-p 80:80`, `-p80:80` or `-p=80:80` and return how many further words belong to it."""
     while letters:
-        name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
+        name, letters = _DOCKER.spellings.get(letters[0], letters[0]), letters[1:]
         if name in VALUED:
             value = letters.removeprefix("=")
             return _long(f"{name}={value}" if value else name, following, line, options, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sparkiac.foreign import docker, redaction
-from sparkiac.foreign.docker import REPLACED, DockerOption
+from sparkiac.foreign.docker import DockerOption
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -68,11 +68,10 @@ class _Options:
     def apply(self, option: DockerOption) -> None:
         """Apply one option, or note why it is not imported."""
         known = self._take(option)
-        if REPLACED.get(option.name):
-            self._note("corrected", option, REPLACED[option.name])
-        elif option.name in docker.UNUSED:
-            self._note("unused", option, docker.UNUSED[option.name])
-        elif not known and option.name not in REPLACED:
+        noted = docker.NOTED.get(option.name)
+        if noted is not None and noted.why:
+            self._note(noted.kind, option, noted.why)
+        elif noted is None and not known:
             self._note("lost", option, NO_SETTING)
 
     def _note(self, kind: str, option: DockerOption, why: str) -> None:

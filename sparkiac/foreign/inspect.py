@@ -169,7 +169,7 @@ class _InspectedContainer:
         }
         for option, value in options.items():
             if value:
-                self.notes.append(corrected(self.line, f"--{option}", docker.REPLACED[option]))
+                self.notes.append(corrected(self.line, f"--{option}", docker.NOTED[option].why))
         for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Links", "VolumesFrom"):
             if self.host.get(key):
                 self.notes.append(lost(self._line_of(f'"{key}"'), key, NO_SETTING))

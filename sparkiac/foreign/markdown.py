@@ -75,6 +75,8 @@ def _readable(
         return _launches(block, variables, name)
     except Unreadable as error:
         error.line += block.line - 1 if error.line < block.line else 0
+        if not shell_commands.RUNS.search(block.text):
+            return ()
         errors.append(error)
         lines = block.text.split("\n")
         start = end = error.line - block.line

@@ -159,21 +159,4 @@ def _redacted(text: str) -> str:
     line = " ".join(words)
     if len(line) > _MAX_EXAMINED:  # cut between words, because half a secret would not be recognised
         words = line[:_MAX_EXAMINED].split(" ")[:-1] or ["…"]
-    return characters.escaped(redaction.redacted(" ".join(_without_secrets(words))))
-
-
-def _without_secrets(words: Iterable[str]) -> Iterator[str]:
-    """Redact the values of options and assignments whose names mark a secret."""
-    before = ""
-    for word in words:
-        name, sign, value = word.partition("=")
-        if sign and value and redaction.is_secret_name(name.strip("\"'")):
-            yield f"{name}={redaction.STARS}"
-        else:
-            yield redaction.STARS if _names_secret(before) else word
-        before = word
-
-
-def _names_secret(word: str) -> bool:
-    """Return whether the next word is the value of a secret option."""
-    return word.startswith("-") and "=" not in word and redaction.is_secret_name(word)
+    return characters.escaped(redaction.redacted(" ".join(words)))

@@ -52,15 +52,14 @@ def converted(
         try:
             text = decoded(files[path])
             file, entry = _server(text, kind, f"{origin}: {path}")
-            before = RecipeText(f"{name}.yaml", (vendor, _slug(path)), recipe(file, entry).encode())
-            entry = _compared(file, entry, before, redaction.secret_values(text), compared)
+            written, entry = proven(file, entry, name, redaction.secret_values(text), compared)
         except foreign.Unreadable as error:
             skipped.append(f"{path}:{error.line}: skipped: {error}")
             continue
-        if before.path in found:
-            skipped.append(f"{path}:1: skipped: another file has the name {before.path}")
+        if f"{name}.yaml" in found:
+            skipped.append(f"{path}:1: skipped: another file has the name {name}.yaml")
             continue
-        found[before.path] = recipe(file, entry).encode()
+        found[f"{name}.yaml"] = written.encode()
         notes = grouped(note for note in entry.notes if note.kind == "lost")
         lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in notes)
     return ConvertedRecipes(found, tuple(lost), tuple(skipped))
@@ -75,16 +74,20 @@ def _server(text: str, kind: str, file: str) -> tuple[str, DraftEntry]:
     return file, entry
 
 
-def _compared(
-    file: str, entry: DraftEntry, written: RecipeText, hidden: frozenset[str], compared: Comparison
-) -> DraftEntry:
-    """Return an entry with notes on how its recipe differs. Raises Unreadable for a difference without a reason."""
+def proven(
+    file: str, entry: DraftEntry, name: str, hidden: frozenset[str], compared: Comparison
+) -> tuple[str, DraftEntry]:
+    """Return the recipe of a server, and its entry with notes on how the recipe differs from the file.
+
+    Raises Unreadable for a difference without a reason.
+    """
+    text = RecipeText(f"{name}.yaml", tuple(name.split("/")), recipe(file, entry).encode())
     own = {key: entry.data[key] for key in _NO_RECIPE if key in entry.data}
-    using = entry._replace(data={"recipe": written.name} | own)
-    [(_, after)] = compared([(file, using)], hidden, written)
+    [(_, after)] = compared([(file, entry._replace(data={"recipe": name} | own))], hidden, text)
     if after.kind != "deployment":
         raise _unusable("its recipe starts another server", after.notes[len(entry.notes) :])
-    return after._replace(data=entry.data)
+    after = after._replace(data=entry.data)
+    return recipe(file, after), after
 
 
 def _unusable(what: str, notes: Iterable[Note]) -> foreign.Unreadable:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
 from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand
-from sparkiac.foreign.shell_words import script, shell_argument, unread
+from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
@@ -34,6 +35,7 @@ _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
 _SHELL_SYNTAX: Final = frozenset({"cd", "source", ".", "ray", "for", "case", "[", "[[", "test", "exit", "return"})
 NO_IMAGE: Final = "no image is named; sparkiac runs servers in containers"
+_TEMPORARY: Final = re.compile(r"/tmp/[\w.-]+")  # noqa: S108  compared
 _MAX_DEPTH: Final = 4
 _MAX_WORDS: Final = 800
 
@@ -168,7 +170,9 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
         return None
     inner = script(command.words[place], variables=container_env, line=command.lines[place])
     prelude: list[tuple[str, ...]] = []
-    notes = [*inner.notes, *unread(inner.documents)]
+    files = dict(_written_files(inner))
+    written = {each.line for each in files}
+    notes = [*inner.notes, *unread(each for each in inner.documents if each.opened not in written)]
     found: ServerStart | None = None
     for each in inner.commands:
         if found is not None:
@@ -177,14 +181,26 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
         found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:
             continue
-        dropped = not_in_prelude(each)
+        dropped = None if each in files else not_in_prelude(each)
         if dropped is None:
-            prelude.append(each.words)
+            prelude.append(files.get(each, each.words))
         else:
             notes.append(Note(dropped[0], each.line, redaction.redacted(redaction.joined(each.words)), dropped[1]))
     if found is None:
         return None
     return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
+
+
+def _written_files(commands: Script) -> Iterator[tuple[ShellCommand, tuple[str, ...]]]:
+    """Yield the commands that write a here-document below /tmp, which every container can, each as one line."""
+    texts = {each.opened: each.text for each in commands.documents}
+    for each in commands.commands:
+        text = texts.get(each.line, "")
+        is_secret = redaction.is_secret(text) or redaction.secret_values(text)
+        is_cat = each.words == ("cat",) and text and _TEMPORARY.fullmatch(each.output)
+        if is_cat and not is_secret and not values.is_unknown(text):
+            escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+            yield each, ("sh", "-c", f"printf '%b\\n' {shlex.quote(escaped)} > {each.output}")
 
 
 def not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:

@@ -52,7 +52,7 @@ class _Lexer(Cursor):
         self.words: list[Word] = []
         self.parts: list[WordPart] | None = None
         self.start = line
-        self.after = self.redirected = ""
+        self.after = self.redirected = self.output = ""
         self.files = False
         self.documents: list[tuple[str, bool, bool, int]] = []
         self.found: list[HereDocument] = []
@@ -126,6 +126,7 @@ class _Lexer(Cursor):
         elif not self.redirected:
             self.words.append(word)
             self._case()
+        self.output = text if self.redirected in {">", ">|"} else self.output
         self.files |= bool(self.redirected) and text != "/dev/null" and not self.redirected.endswith("&")
         self.redirected = ""
 
@@ -149,13 +150,14 @@ class _Lexer(Cursor):
         self.redirected = ""
         if self.words:
             piped = self.files or "|" in {self.after, operator}
-            self.commands.append(Simple(tuple(self.words), self.words[0].line, self.after, piped))
-        self.words, self.after, self.files = [], operator, False
+            self.commands.append(Simple(tuple(self.words), self.words[0].line, self.after, piped, self.output))
+        self.words, self.after, self.files, self.output = [], operator, False, ""
 
     def _punctuation(self) -> bool:
-        placeholder = shell_parts.PLACEHOLDER.match(self.text, self.at) if self.parts is None else None
+        begins = self.parts is None or self.parts[-1].text.endswith("=")
+        placeholder = shell_parts.PLACEHOLDER.match(self.text, self.at) if begins else None
         if placeholder is not None:
-            self.start, self.at = self.line, placeholder.end()
+            self.start, self.at = self.start if self.parts else self.line, placeholder.end()
             self._add(WordPart(placeholder[0], quoted=True))
             return True
         found = shell_parts.REDIRECTION.match(self.text, self.at)

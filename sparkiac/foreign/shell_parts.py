@@ -92,6 +92,8 @@ class Simple(NamedTuple):
     """Operator before it: `&&`, `||`, `|`, `;` or none; PATTERN for the patterns of a branch of `case`."""
     piped: bool = False
     """Whether a pipe or a file is connected to its input or output."""
+    output: str = ""
+    """File that it writes."""
 
 
 class HereDocument(NamedTuple):
@@ -125,6 +127,8 @@ class ShellCommand(NamedTuple):
     """Operator before it."""
     piped: bool = False
     """Whether a pipe or a file is connected to its input or output."""
+    output: str = ""
+    """File that it writes."""
 
     @property
     def line(self) -> int:

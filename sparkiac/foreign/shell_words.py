@@ -187,7 +187,7 @@ class _Expander:
             return None
         env = tuple((self.exported | own).items())
         texts, lines = tuple(text for text, _ in pairs), tuple(line for _, line in pairs)
-        return ShellCommand(texts, lines, env, simple.after, simple.piped)
+        return ShellCommand(texts, lines, env, simple.after, simple.piped, simple.output)
 
     def document(self, document: HereDocument) -> str:
         """Expand variables in a here-document, unless its delimiter is quoted."""

@@ -18,30 +18,7 @@ from sparkiac.foreign.shell_words import split
 from sparkiac.plan.confinement import KEYED, Tree
 from sparkiac.report import Path
 
-_HOOKS: Final = {
-    "pre_exec": "runs in every container before the server; build it into the image instead",
-    "post_exec": "runs in the first container once the server answers; sparkiac runs nothing there",
-    "post_commands": "runs on the machine that starts it; sparkiac runs nothing there",
-}
-_BLOCKS: Final = {
-    "mods": ("lost", "a patch that is applied in the container at each start; build it into the image instead"),
-    "build_args": ("lost", "for building the image; sparkiac pins images by digest"),
-    "builder_config": ("lost", "for building the image; sparkiac pins images by digest"),
-    "containers": ("lost", "an image for each machine; a deployment has one image"),
-    "layout": ("lost", "the parts of the model on each machine; a deployment is placed as a whole"),
-    "benchmark": ("unused", "settings of sparkrun's benchmark; no effect on the server"),
-    "builder": ("unused", "the tool that builds the image; no effect on the server"),
-    "scheduler": ("unused", "how sparkrun chooses machines; an inventory names them"),
-    "cluster_config": ("unused", "paths on sparkrun's machines; an inventory has its own"),
-    "runtime_cache": ("corrected", "each image, model and set of options has its own compile cache"),
-    "readiness": ("corrected", "a unit is ready when /health, the served names and a known answer are correct"),
-    "stop_after_post": ("unused", "ends sparkrun's hooks; the service keeps running"),
-    "runtime_version": ("unused", "a remark; the image determines the version"),
-    "sparkrun_version": ("unused", "a remark about sparkrun"),
-    "capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
-    "unsupported_capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
-}
-"""Blocks that do not affect the server's command: kind of the note and reason."""
+_HOOKS: Final = ("pre_exec", "post_exec", "post_commands")
 _ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; sparkiac reads the sizes from the model"
 _OPTION: Final = "an inventory cannot set this container option"
 _DEFAULTS: Final = {"gpus": "all", "network": "host"}
@@ -102,14 +79,15 @@ def _option(name: str, words: list[str]) -> tuple[str, str]:
     """Return the kind and the reason of the note about an option of the container."""
     if name == "user" and words[0] in docker.ROOT:
         return "unused", "server images run as root anyway"
-    why = docker.REPLACED.get(name)
-    return ("lost", _OPTION) if why is None else ("corrected", why or "sparkiac's units set this themselves")
+    noted = docker.NOTED.get(name)
+    return ("lost", _OPTION) if noted is None else (noted.kind, noted.why or "sparkiac's units set this themselves")
 
 
 def note_hooks(file: RecipeFile) -> bool:
     """Note the hooks that sparkrun runs, and return whether they copy files into the containers."""
     copies = False
-    for key, why in _HOOKS.items():
+    for key in _HOOKS:
+        why = catalog.launchers().sparkrun.notes[key].why
         for line, each in file.entries(key):
             copy = each.get("copy") if isinstance(each, dict) else None
             file.lost(line, summary(key, each) if copy is None else f"{key}: copy {copy}", why)
@@ -131,10 +109,10 @@ def description(file: RecipeFile) -> str | None:
 
 def blocks(file: RecipeFile) -> None:
     """Note the blocks other than the command."""
-    for key, (kind, why) in _BLOCKS.items():
-        for line, each in file.entries(key):
+    for key, noted in catalog.launchers().sparkrun.notes.items():
+        for line, each in file.entries(key) if key not in _HOOKS else ():
             if each is not False:
-                file.add(Note(kind, line, summary(key, each), why))
+                file.add(Note(noted.kind, line, summary(key, each), noted.why))
 
 
 def distribution(file: RecipeFile, *, model: str | None, container: str | None, revision: str | None) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from sparkiac import catalog
 from sparkiac.foreign import docker, docker_command, redaction, serving, shell_commands
 from sparkiac.foreign.launch import (
     ENV_FILE,
@@ -33,14 +34,6 @@ _HEADER: Final = re.compile(r"\[([A-Za-z-]+)\]")
 _PIECE: Final = re.compile(r"""\\(.)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|(\s+)""", re.DOTALL)
 _SPECIFIER: Final = re.compile(r"%(.)")
 _TIMES: Final = {"TimeoutStartSec": "ready_s", "TimeoutStopSec": "stop_s", "RestartSec": "restart_delay_s"}
-_REPLACED: Final = frozenset(
-    """
-    Type Restart User Group PermissionsStartOnly After Wants Requires BindsTo PartOf WantedBy KillMode SyslogIdentifier
-    StandardOutput StandardError RemainAfterExit Documentation StartLimitIntervalSec StartLimitBurst StartLimitInterval
-    NotifyAccess SuccessExitStatus Delegate KillSignal SendSIGKILL LimitMEMLOCK LimitNOFILE OOMScoreAdjust Alias
-    """.split()  # noqa: SIM905  a list of names is easier to read this way
-)
-_OWN_UNIT: Final = "sparkiac's own units set this"
 _PAGE_CACHE: Final = "a start step that runs as root drops the page cache"
 _NEW_CONTAINER: Final = "sparkiac's units create the container at each start and remove it when it ends"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "s": " ", "r": "\r"}
@@ -221,8 +214,8 @@ def _other(setting: _Setting) -> Note | None:
     """Return a note on a setting that is not read, or None."""
     if setting.key in {*_TIMES, "Environment", "EnvironmentFile", "Description"}:
         return None
-    if setting.key in _REPLACED:
-        return corrected(setting.line, setting.text, _OWN_UNIT)
+    if (noted := catalog.launchers().systemd.notes.get(setting.key)) is not None:
+        return corrected(setting.line, setting.text, noted.why)
     if setting.key.startswith("Exec"):
         kind, why = _step(setting.value)
         return Note(kind, setting.line, redaction.redacted(setting.text), why)

@@ -163,7 +163,8 @@ def unknown_algorithm(leaves: dict[Path, Any], engine: Engine, line: int) -> tup
     own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
     for path in [("speculative",), *own]:
         del leaves[path]
-    what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own)])
+    read = (name for name, key in engine.speculation.items() if key in chosen.keys() - {"method"})
+    what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own), *read])
     return (lost(line, what, f"`speculative:` supports the methods {', '.join(sorted(engine.speculative))}"),)
 
 

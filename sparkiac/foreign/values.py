@@ -108,8 +108,6 @@ def _scalar(word: str) -> Any:  # noqa: ANN401
         return int(word)
     if _NUMBER.fullmatch(word):
         return float(word)
-    if word in {"true", "false", "True", "False"}:
-        return word.lower() == "true"
     return read("json", word) if word.startswith(("{", "[")) else word
 
 

@@ -132,6 +132,42 @@ class SparkrunRuntimes(Model):
     runtimes: tuple[SparkrunRuntime, ...]
 
 
+class ForeignKeys(Model):
+    """Keys or options of another tool that an inventory does not have."""
+
+    keys: tuple[Line, ...]
+    kind: Literal["corrected", "unused", "lost"] = "corrected"
+    """Kind of the note: imported in another form, without effect on the server, or without an equivalent."""
+    why: Line = ""
+    """Reason; without one, the keys are not mentioned."""
+
+
+class Launcher(Model):
+    """The keys or options of one tool."""
+
+    valued: tuple[Line, ...] = ()
+    """Options with a value."""
+    flags: tuple[Line, ...] = ()
+    """Options without one."""
+    spellings: dict[Line, Line] = {}
+    """Other spellings of options; of Compose, keys that are options of docker."""
+    noted: tuple[ForeignKeys, ...]
+
+    @property
+    def notes(self) -> dict[str, ForeignKeys]:
+        """What is noted, by key."""
+        return {key: each for each in self.noted for key in each.keys}
+
+
+class Launchers(Model):
+    """Content of launchers.yaml."""
+
+    docker: Launcher
+    compose: Launcher
+    systemd: Launcher
+    sparkrun: Launcher
+
+
 class GroupSetting(Model):
     """A setting of each node of a group, and when and why it is made."""
 

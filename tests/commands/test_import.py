@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sparkiac.foreign import IMPORTED
+from sparkiac.foreign import IMPORTED, recipes
 from sparkiac.report import placeholders
 from tests.conftest import ROOT
 
@@ -257,3 +257,14 @@ def test_a_recipe_says_everything_of_one_server(one: Path, cli: Cli) -> None:
 def test_the_page_names_every_format() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "import.md").read_text(), re.MULTILINE)
     assert sorted(rows) == sorted(IMPORTED)
+
+
+def test_a_recipe_that_starts_another_server_is_refused(one: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compared with the file, as a draft of an inventory is."""
+    assert "max_model_len: 65536" in cli("import", "gemma.sh", "--as", "recipe").out
+    written = recipes.recipe
+    monkeypatch.setattr(recipes, "recipe", lambda *found: written(*found).replace("65536", "4096"))
+    outcome = cli("import", "gemma.sh", "--as", "recipe", "--output", "made.yaml")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "gemma.sh:1: its recipe starts another server; --max-model-len 65536: refused" in outcome.err
+    assert sorted(path.name for path in one.iterdir()) == ["gemma.sh"]

@@ -238,3 +238,11 @@ def test_times_and_file_system_of_a_service_are_imported(kind: str, image: str) 
 )
 def test_a_project_is_recognised_by_its_services_or_its_name(text: str, name: str, *, known: bool) -> None:
     assert compose.recognise(text, name) is known
+
+
+def test_a_profile_is_no_loss() -> None:
+    keys = "image: vllm/vllm-openai:v0.23.0, command: a/b, ports: ['1:8000'], profiles: [x]"
+    text = f"services:\n  a: {{{keys}}}\n"
+    found = imported(text, "compose")
+    assert "`turns`" in found.whys("corrected")["profiles"]
+    assert found.whys("lost") == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,20 @@ import pytest
 import yaml
 
 from sparkiac import foreign
-from sparkiac.foreign import docker, serving, shell_words
+from sparkiac.foreign import (
+    compose,
+    docker,
+    inspect,
+    markdown,
+    recipe_reader,
+    serving,
+    shell_lexer,
+    shell_parts,
+    shell_words,
+    systemd,
+    template,
+)
+from sparkiac.foreign.launch import Volume
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +90,14 @@ def test_a_launch_is_read_as_it_was_written_down(name: str) -> None:
     assert read(given) == EMPTY | {key: value for key, value in given.items() if key in {*EMPTY, "words"}}
 
 
+NEVER: Final = re.compile(r"(?!)")
+
+
+def without_mode(text: str, line: int, read: Any = docker.volume) -> Any:  # noqa: ANN401  docker.volume's
+    found = read(text, line)
+    return found._replace(read_only=False) if isinstance(found, Volume) else found
+
+
 MUTANTS: Final = {
     "a reader without -e": (docker, "VALUED", docker.VALUED - {"env"}),
     "a reader without --mount": (docker, "VALUED", docker.VALUED - {"mount"}),
@@ -87,6 +109,19 @@ MUTANTS: Final = {
     "a reader of whole lists only": (shell_words, "_indexed", lambda _, value: value),
     "a reader of no case": (shell_words, "fnmatchcase", lambda *_: False),
     "a reader of every case": (shell_words, "fnmatchcase", lambda *_: True),
+    "a reader without :ro": (docker, "volume", without_mode),
+    "a reader without variables of units": (systemd, "_variables", lambda _: iter(())),
+    "a reader of units that expands nothing": (systemd, "_expanded", lambda word, line, _: iter([(word, line)])),
+    "a reader that takes all variables for the image's": (inspect, "_SET_BY_IMAGES", re.compile(".*")),
+    "a reader without bash -c": (serving, "_in_shell", lambda *_: None),
+    "a reader without steps before the server": (serving, "not_in_prelude", lambda _: ("lost", "")),
+    "a reader without sudo and timeout": (shell_parts, "WRAPPERS", frozenset()),
+    "a reader without continued lines": (shell_lexer, "_CONTINUED", NEVER),
+    "a reader of recipes without variables": (recipe_reader, "variables", lambda *_, **__: iter(())),
+    "a reader of recipes that fills nothing": (template, "_TOKEN", NEVER),
+    "a reader of pages without prompts": (markdown, "_PROMPT", NEVER),
+    "a reader of compose without defaults": (compose, "_VARIABLE", NEVER),
+    "a reader without hosts of ports": (docker, "_PORT", re.compile(r"()(\\d+)?:?(\\d+)()")),
 }
 
 

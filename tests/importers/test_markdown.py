@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.foreign import Unreadable, markdown, recognised
+from sparkiac.foreign import NothingToImport, Unreadable, markdown, recognised
 from tests.importers.texts import imported
 
 PAGE = """\
@@ -221,3 +221,11 @@ def test_a_quote_within_a_quoted_block_is_reported_at_its_column() -> None:
     with pytest.raises(Unreadable) as refused:
         markdown.read('> ```sh\n> docker run "a\n> ```\n', name="x.md")
     assert (refused.value.line, refused.value.column) == (2, 14)
+
+
+def test_a_broken_block_that_starts_nothing_does_not_refuse_its_page() -> None:
+    page = "```bash\necho 'open\n```\n"
+    with pytest.raises(NothingToImport):
+        imported(page, "markdown")
+    with pytest.raises(Unreadable, match="not closed"):
+        imported(page.replace("echo", "docker run"), "markdown")

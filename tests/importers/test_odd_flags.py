@@ -236,7 +236,7 @@ def test_serve_before_a_model_is_the_servers_word_whatever_the_entrypoint() -> N
 
 @pytest.mark.parametrize(
     "step",
-    ["echo x > /etc/y", "curl x | bash", "pip install x || exit 1", "cat > /tmp/x <<'E'\na: 1\nE\ntrue", "a $HOSTNAME"],
+    ["echo x > /etc/y", "curl x | bash", "pip install x || exit 1", "a $HOSTNAME"],
 )
 def test_a_step_that_a_shell_puts_together_is_not_a_prelude(step: str) -> None:
     found = imported(f'docker run -p 1:8000 {NGC} bash -c "{step}; vllm serve a/b"')

@@ -34,3 +34,15 @@ def test_an_unknown_algorithm_is_lost_with_its_options() -> None:
 def test_options_added_for_every_server_of_the_engine_are_noted() -> None:
     assert "--enable-metrics" in imported(LINE).whys("corrected")
     assert "--enable-metrics" not in imported(f"{LINE} --enable-metrics").whys("corrected")
+
+
+def test_options_of_speculation_without_an_algorithm_are_named() -> None:
+    line = "docker run -p 1:1 lmsysorg/sglang:spark sglang serve --model-path a/b --speculative-num-draft-tokens 4"
+    found = imported(line)
+    assert any("speculative_num_draft_tokens" in what for what in found.whys("lost"))
+    assert found.entry.kind == "deployment"
+
+
+def test_the_short_spelling_of_the_algorithm_is_known() -> None:
+    line = "docker run -p 1:1 lmsysorg/sglang:spark sglang serve --model-path a/b --speculative-algo NEXTN"
+    assert imported(line).entry.data["speculative"]["method"] == "mtp"

@@ -439,3 +439,41 @@ def test_a_file_that_its_shell_refuses_is_said_to_be_broken(text: str, line: int
 def test_options_behind_a_comment_are_named() -> None:
     found = imported(f"{RUN} # --kv-cache-dtype fp8")
     assert found.whys("unused") == {"# --kv-cache-dtype fp8": "a comment: the shell does not read the options in it"}
+
+
+WRITABLE = "/tmp"  # noqa: S108  a path in a container
+HERE = """docker run -p 8000:8000 nvcr.io/nvidia/tensorrt-llm/release:1.3.0 bash -c '
+mkdir -p a; cat > {file} <<EOF
+{text}
+EOF
+trtllm-serve a/b --extra_llm_api_options {file}'
+"""
+
+
+def test_a_file_that_the_container_writes_below_tmp_is_written_before_the_server() -> None:
+    found = imported(HERE.format(file=f"{WRITABLE}/a.yml", text="kv:\n    share: 0.9\nx: 100%"))
+    assert found.entry.data["container"]["prelude"] == (
+        ("mkdir", "-p", "a"),
+        ("sh", "-c", "printf '%b\\n' 'kv:\\n    share: 0.9\\nx: 100%' > " + WRITABLE + "/a.yml"),
+    )
+    assert found.whys("lost") == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("a.yml", "a: 1"), ("/etc/a.yml", "a: 1"), (f"{WRITABLE}/a", "a: $B"), (f"{WRITABLE}/a", "api_key: Xy3456")],
+)
+def test_no_other_file_and_no_unknown_text_is_written(file: str, text: str) -> None:
+    found = imported(HERE.format(file=file, text=text))
+    assert {"cat", "<<"} <= found.whys("lost").keys()
+    assert "printf" not in found.text
+
+
+def test_a_placeholder_is_the_value_of_a_variable() -> None:
+    found = imported("TAG=<release>\ndocker run -p 8000:8000 vllm/vllm-openai:$TAG --model a/b")
+    assert "vllm/vllm-openai:<release>" in str(found.whys("lost"))
+
+
+def test_words_of_an_option_that_no_release_has_stay_words() -> None:
+    found = imported("docker run -p 1:30000 lmsysorg/sglang:spark sglang serve --model-path a/b --adjust-frames False")
+    assert found.entry.data["set"]["adjust_frames"] == "False"

@@ -191,7 +191,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
     from sparkiac.foreign import assemble
     from sparkiac.report import Report
 
-    entries, _, findings = import_.read_files((source,))
+    entries, _, findings, _ = import_.read_files((source,))
     if findings:
         show(Report.of(findings), "text")
         return Exit.BAD_INPUT

@@ -108,10 +108,10 @@ def _imported(source: str) -> tuple[str, bool]:
     if found.findings:
         show(Report.of(found.findings), "text")
         raise click.exceptions.Exit(Exit.BAD_INPUT)
-    text = import_.one_recipe(found.entries)
-    shown = of_import.text(found.entries, found.skipped, Report(), colour=wants_colour(sys.stderr))
+    text, entries = import_.one_recipe(found)
+    shown = of_import.text(entries, found.skipped, Report(), colour=wants_colour(sys.stderr))
     click.echo(shown, err=True, nl=False)
-    return text, of_import.lost(found.entries)
+    return text, of_import.lost(entries)
 
 
 def _of_deployment(name: str, inventory: Path) -> str:

@@ -157,6 +157,7 @@ _QUANTITIES: Final = {
 _SPELLINGS: Final = """
 --model=model_path --tp=tp_size --tensor-parallel-size=tp_size --dp=dp_size --data-parallel-size=dp_size
 --pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size --speculative-draft-model=speculative_draft_model_path
+--speculative-algo=speculative_algorithm
 """
 """From server_args.py."""
 
