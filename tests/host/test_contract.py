@@ -48,9 +48,9 @@ def compared(folder: Path, secrets: dict[str, str]) -> list[Any]:
     plan.write_text(plan.read_text().replace('"files": []', f'"files": ["{UNIT}"]'))
     controller = {"owner": "ann@desk", "running": [], "take_over": False}
     known |= {"begin_salt": "salt", "begin_controller": controller, "playbook_dir": str(folder / "playbooks")}
-    module = runpy.run_path(str(folder / "playbooks/lookup_plugins/sparkiac_look.py"))
-    [found] = module["LookupModule"]().run((secrets, "/"), known)
-    return [json.loads(line) for line in found.splitlines()]
+    module = runpy.run_path(str(folder / "playbooks/roles/look/action_plugins/sparkiac_look.py"))
+    _, *found = module["standard_input"](secrets, "/", known).splitlines()
+    return [json.loads(line) for line in found]
 
 
 def test_there_are_files_of_each_kind() -> None:
