@@ -20,7 +20,7 @@ FOLDER: Final = "facts"
 SPACES: Final = ("set", "env", "speculative", "recipe", "workload", "config", "stall")
 PLAIN: Final = (
     *("model", "image", "repository", "name", "lacks", "release", "nodes", "clients", "upstream", "files", "pre_start"),
-    *("mounted", "address", "port", "has_key"),
+    *("mounted", "address", "port", "has_key", "remote_code"),
     *("network.kind", "network.native_context", "network.format", "network.checkpoint", "network.thinks"),
     *("network.modalities", "network.weights_bytes"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ from sparkiac.plan.links import every_address
 from sparkiac.plan.parts import PortClients
 from sparkiac.plan.placement import PlacedHost
 from sparkiac.plan.topology import EVERY, LOOPBACK
-from sparkiac.plan.values import HostPlan
+from sparkiac.plan.values import HostPlan, Plan
 
 COPIES: Final = 7347
 """Port at which a host hands weights and images to others; `stage_share_port` of the playbooks."""
@@ -58,6 +59,36 @@ def _clients(
     near = {each.name for each in host.containers if not each.network.host} & {*uses(host)}
     addresses = {each.name: every_address([each.values]) for each in admitted}
     return PortClients(unit.network.clients or (), addresses, tuple(sorted(near)))
+
+
+class SecretReader(NamedTuple):
+    """What reads a secret on a host."""
+
+    host: str
+    unit: str
+    """Name of the deployment or service; empty for sparkiac itself, such as for the token of the hub."""
+    alone: tuple[str, ...] = ()
+    """Names that no other server serves: while this one restarts, nothing answers to them."""
+    ready_s: int = 0
+    """Most seconds of its start."""
+
+
+def readers(plan: Plan, secret: str) -> Iterator[SecretReader]:
+    """Return everything that reads a secret, in the order of the inventory."""
+    servers = Counter(name for host in plan.hosts for unit in host.units for name in _served(host, unit))
+    for host in plan.hosts:
+        found = [unit for unit in host.units if secret in {each.name for each in unit.secrets}]
+        for unit in found:
+            alone = tuple(name for name in _served(host, unit) if servers[name] == 1)
+            yield SecretReader(host.name, unit.name, alone, unit.timeouts.ready_s)
+        if secret in host.secrets and not found:
+            yield SecretReader(host.name, "")
+
+
+def _served(host: HostPlan, unit: Container | Program) -> tuple[str, ...]:
+    """Return the names that clients find at a unit; none at a worker of a group."""
+    promise = host.promises.get(unit.unit)
+    return promise.models if promise and promise.url else ()
 
 
 def of(host: HostPlan) -> tuple[OpenPort, ...]:

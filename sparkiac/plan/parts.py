@@ -208,6 +208,8 @@ class Proof(NamedTuple):
     """Assumption behind the figures, such as a vLLM version; with one, they are only an estimate."""
     config: Mapping[str, object] = {}
     """config.json of the model, if the lock has it."""
+    remote_code: bool = False
+    """Whether the lock says that the model's repository has Python code of its own."""
     busy: float | None = None
     """Lowest expected decode speed at a short context while all servers of the host decode; None for one server."""
     processes: tuple[int, int] = (0, 0)

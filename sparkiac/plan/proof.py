@@ -102,6 +102,7 @@ def _proof(it: KnownServer, total: Quantity, beside: int) -> Proof:
         unused=begun.unused,
         compared=not it.config or shapes.is_compared(it.config),
         config=(it.locked and it.locked.config) or {},
+        remote_code=it.locked is not None and it.locked.remote_code,
     )
 
 

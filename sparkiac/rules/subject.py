@@ -80,6 +80,12 @@ class Subject:
         return self.container.server.model
 
     @property
+    def remote_code(self) -> bool:
+        """Whether its repository has Python code of its own, according to the lock."""
+        proof = self.host.proofs.get(self.container.name)
+        return proof is not None and proof.remote_code
+
+    @property
     def image(self) -> str:
         """Repository and tag of the image, without its digest."""
         return self.container.image.short

@@ -7,10 +7,10 @@ from typing import Final
 
 from sparkiac.plan import Container, Plan, exposure
 from sparkiac.plan.container import Program
-from sparkiac.plan.exposure import OpenPort
+from sparkiac.plan.exposure import OpenPort, SecretReader
 from sparkiac.render import summary
 from sparkiac.report import Finding
-from sparkiac.words.page import Blocks, Data, Row, bullets, names, section, table
+from sparkiac.words.page import Blocks, Data, Row, bullets, duration, names, section, table
 
 _RULES: Final = "SEC"
 
@@ -80,12 +80,24 @@ def _of_container(unit: Container) -> Iterator[str]:
 
 def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Return each secret with the units that read it and the hosts on which it is."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for host in plan.hosts:
-        for name in host.secrets:
-            found.setdefault(name, ({}, {}))[1][host.name] = None
-        for unit in host.units:
-            for secret in unit.secrets:
-                found.setdefault(secret.name, ({}, {}))[0][unit.name] = None
-    for name, (units, hosts) in sorted(found.items()):
-        yield name, names(list(units)) if units else summary.OWN, names(list(hosts)) if hosts else "none"
+    units = (each.name for host in plan.hosts for unit in host.units for each in unit.secrets)
+    for name in sorted({*units, *(name for host in plan.hosts for name in host.secrets)}):
+        found = [*exposure.readers(plan, name)]
+        by = [each.unit for each in found if each.unit] or [summary.OWN]
+        hosts = [host.name for host in plan.hosts if name in host.secrets]
+        yield name, names(list(dict.fromkeys(by))), names(hosts) if hosts else "none"
+
+
+def rotation(plan: Plan, secret: str) -> Blocks:
+    """Return what a new value of a secret means for the units that read it: a page."""
+    found = [*exposure.readers(plan, secret)]
+    rows = [
+        (each.host, each.unit or summary.OWN, "restarts" if each.unit else "reads it when needed") for each in found
+    ]
+    yield from section(f"{secret} is read by", table(("host", "reader", "what happens"), rows))
+    yield from section("Dark while they start", bullets(map(_dark, (each for each in found if each.alone))))
+
+
+def _dark(reader: SecretReader) -> str:
+    where = f"{reader.unit} on {reader.host}"
+    return f"{names(reader.alone)}: only {where} serves it, which may take {duration(reader.ready_s)} to start"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,23 @@ def test_container_is_confined_and_keeps_its_key_to_itself(lab: Lab) -> None:
         assert KEY not in lab.bed.ssh(host, f"journalctl -u {UNITS[host]}", root=True).stdout
         mode = lab.bed.ssh(host, "stat -c '%a %U' /etc/sparkiac/secrets/vllm_api_key", root=True).stdout.strip()
         assert mode == "600 root"
+
+
+def test_the_key_is_in_no_output(lab: Lab) -> None:
+    """It is in no file of the tree, no journal, no log, no metric and on no page."""
+    texts = {path: path.read_text(errors="replace") for path in lab.tree.rglob("*") if path.is_file()}
+    assert [path for path, text in texts.items() if KEY in text] == []
+    for host in lab.bed.hosts:
+        logs = f"journalctl --no-pager; docker logs {container(lab.bed, host)} 2>&1; dmesg"
+        metrics = "cat /var/lib/sparkiac/metrics/* /run/sparkiac/*.json"
+        started = "cat /run/sparkiac/started/* /var/lib/sparkiac/*.json"
+        for command in (logs, metrics, started):
+            assert KEY not in lab.bed.ssh(host, command, root=True, check=False).stdout, command
+        assert KEY not in str(lab.get(host, "/metrics"))
+    for words in ("audit", "plan", "status", "clients"):
+        done = lab.sparkiac(words, "inventories/lab.yaml")
+        assert done.stdout, done.stderr
+        assert KEY not in done.stdout + done.stderr, words
 
 
 def test_secrets_are_encrypted_with_the_key_of_their_host(lab: Lab) -> None:
@@ -365,6 +383,25 @@ def test_hung_servers_are_replaced(lab: Lab) -> None:
     assert "/v1/chat/completions: no answer within 60 s" in journal
 
 
+def test_a_rotation_leaves_the_former_key_nowhere(lab: Lab) -> None:
+    following = "canary-9b27aa-the-next-key"
+    (lab.folder / "next").write_text(following)
+    words = ["secrets", "rotate", "inventories/lab.yaml", "vllm_api_key", "--yes", "--from", "next"]
+    with lab.running([sys.executable, "-m", "sparkiac", *words], folder=lab.folder) as process:
+        output, _ = process.communicate(timeout=3600)
+    assert process.returncode == 0, output
+    assert "write secret vllm_api_key" in output
+    for host in lab.bed.hosts:
+        assert lab.get(host, "/v1/models")[0] == 401
+        assert lab.get(host, "/v1/models", key=following)[0] == 200
+        found = lab.bed.ssh(
+            host, f"grep -rlF {KEY} /etc /run/sparkiac /run/credentials /var/lib", root=True, check=False
+        )
+        assert found.stdout == ""
+    assert KEY not in output
+    assert following not in output
+
+
 def test_removed_deployment_is_taken_away(lab: Lab) -> None:
     text = lab.inventory.read_text()
     start, end = text.index("  gemma4:"), text.index("\nplatforms:")
@@ -377,3 +414,6 @@ def test_removed_deployment_is_taken_away(lab: Lab) -> None:
     assert done.stdout.strip() == "inactive"
     assert container(lab.bed, "spark-02") == ""
     assert lab.apply().changed == {"spark-01": 0, "spark-02": 0}
+    left = "ls /etc/sparkiac/secrets /etc/sparkiac/secrets.encrypted"
+    assert "vllm_api_key" not in lab.bed.ssh("spark-02", left, root=True).stdout, "nothing there reads it any more"
+    assert lab.bed.ssh("spark-01", left, root=True).stdout.count("vllm_api_key") == 2

@@ -45,6 +45,7 @@ CASES: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
         "info",
     ),
     "mode cdi": ({"toolkit_mode": "cdi"}, "HST017", "info"),
+    "toolkit": ({"packages": {"nvidia-container-toolkit": "1.17.7-1"}}, "SEC014", "info"),
     "nvsm": ({"packages": {"nvsm": "25.06.01-1"}}, "HST018", "info"),
 }
 HEALTHY: Final[dict[str, dict[str, Any]]] = {

@@ -292,6 +292,23 @@ def test_an_api_key_is_sent_and_never_reported(host: Host, service: Service) -> 
     assert not any("hunter2" in word for argv in host.ran for word in argv)
 
 
+@pytest.mark.parametrize("layout", ["plain", "memory"])
+def test_what_a_server_says_of_its_key_is_starred_on_the_host(host: Host, service: Service, layout: str) -> None:
+    """A short secret could be a name, here of a unit, which stays."""
+    install(host, chat(service))
+    folder = "etc/sparkiac/secrets" if layout == "plain" else "run/sparkiac/secrets"
+    host.write(f"{folder}/key", "canary-key\nwith-a-line\n")
+    host.write(f"{folder}/short", "chat")
+    if layout == "memory":
+        host.path("/etc/sparkiac/secrets").symlink_to("../../run/sparkiac/secrets")
+    host.answers["systemctl"] = Result(0, SHOWN.replace("=healthy", "=HTTP 401 for canary-key, with-a-line\t"), "")
+    found = json.dumps(STATUS.status(host, [METRIC]))
+    assert "HTTP 401 for ***, ***" in found
+    assert "canary" not in found
+    assert "with-a-line" not in found
+    assert "sparkiac-chat" in found
+
+
 def test_what_only_root_can_read_is_named(host: Host, service: Service) -> None:
     """A missing file stands for one that may not be read, because tests may run as root."""
     service.authorization = "Bearer x"

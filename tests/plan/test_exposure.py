@@ -130,3 +130,25 @@ def test_hosts_that_watch_servers_are_added_and_exporters_have_the_list_of_their
 def test_the_port_for_copies_is_that_of_the_playbooks() -> None:
     text = Path("playbooks/roles/stage/defaults/main.yml").read_text()
     assert re.findall(r"^stage_share_port: (\d+)$", text, re.MULTILINE) == [str(exposure.COPIES)]
+
+
+def test_who_reads_a_secret_and_which_names_nothing_else_serves_meanwhile() -> None:
+    line = "{{recipe: base/single-spark, model: example/model, port: 8001, hosts: {}, served_names: {}}}"
+    two = f"""
+name: lab
+defaults: {{model_store: /srv/models, api_key: {{secret: k}}}}
+hub: {{api_key: {{secret: hub_token}}}}
+hosts: {{spark-01: {{address: 192.168.1.11}}, spark-02: {{address: 192.168.1.12}}}}
+deployments:
+  chat: {line.format("spark-01", "[chat, only-here]")}
+  same: {line.format("spark-02", "[chat]")}
+"""
+    plan = planned(two)
+    found = [*exposure.readers(plan, "k")]
+    assert [(each.host, each.unit, each.alone) for each in found] == [
+        ("spark-01", "chat", ("only-here",)),
+        ("spark-02", "same", ()),
+    ]
+    assert all(each.ready_s > 0 for each in found)
+    assert {each.unit for each in exposure.readers(plan, "hub_token")} <= {""}
+    assert [*exposure.readers(plan, "nosuch")] == []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from sparkiac.commands.apply import AnsibleCommand, require_answer
 from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, known, print_json, printable, read, reject, show
 from sparkiac.commands.inventories import INVENTORY
 
@@ -17,19 +19,22 @@ if TYPE_CHECKING:
     from sparkiac.commands.secrets.store import NeededSecret
     from sparkiac.plan import Plan
 
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_PASSWORD = click.option(
+    "--vault-password-file",
+    "password",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Encrypt the file with ansible-vault and this password.",
+)
 
 
 @click.group(cls=CommandGroup)
 def secrets() -> None:
-    """Generate secrets."""
+    """Generate and rotate secrets."""
 
 
 @secrets.command()
 @INVENTORY
-@click.option(
-    "--vault-password-file", "password", type=_FILE, help="Encrypt the file with ansible-vault and this password."
-)
+@_PASSWORD
 @click.option("--replace", "replaced", multiple=True, help="Generate a new value of this secret. May be repeated.")
 @click.option("--show", "shown", is_flag=True, help="Print the values too.")
 @AS_JSON
@@ -65,6 +70,81 @@ def new(inventory: Path, output_format: str, *, password: Path | None, replaced:
         _table(state.plan, states, values if shown else {})
         _print_summary(inventory, path, password, [(each, states[each.name]) for each in found])
     return Exit.FINDINGS if "missing" in states.values() else Exit.OK
+
+
+@secrets.command(cls=AnsibleCommand)
+@INVENTORY
+@click.argument("name")
+@click.option(
+    "--from", "source", type=click.File("rb"), help="File with the new value; - for standard input, with --yes."
+)
+@_PASSWORD
+@click.option("--yes", is_flag=True, help="Rotate without a question.")
+def rotate(  # noqa: PLR0913  one parameter for each option
+    inventory: Path,
+    name: str,
+    ansible: tuple[str, ...],
+    *,
+    source: IO[bytes] | None,
+    password: Path | None,
+    yes: bool,
+) -> int:
+    """Give the secret NAME of INVENTORY a new value, on all hosts that read it.
+
+    It shows what reads the secret and which models nothing else serves meanwhile, and then does what `sparkiac apply`
+    does: units restart one after the other, and each must answer before the next stops. The new value is that of
+    --from, without a line end; otherwise it is generated, or prompted for if somebody else issues it.
+
+    The former value is replaced in secrets/<name>.json when all hosts have the new one. After an interrupt or a failure
+    the same command completes the rotation.
+
+    Options after -- go to ansible-playbook, as those of `sparkiac apply`.
+
+    Exit codes: those of `sparkiac apply`.
+    """
+    require_answer("text", asks=not yes)
+    from sparkiac import pipeline
+    from sparkiac.commands import terminal
+    from sparkiac.commands.apply import options, tree
+    from sparkiac.commands.apply.session import in_session
+    from sparkiac.commands.secrets import store
+    from sparkiac.upstream.programs import ProgramError
+    from sparkiac.words import audit
+
+    fleet = tree.checked(inventory, None, "text")
+    documents = pipeline.lock_state(*read(inventory)).documents
+    found = {each.name: each for each in store.secrets_of(fleet.plan, documents[0].data if documents else {})}
+    secret = found[known("secret", name, found)]
+    terminal.show(audit.rotation(fleet.plan, name))
+    path = printable(Path("secrets") / f"{fleet.plan.name}.json")
+    vault = ("--vault-password-file", str(password)) if password else ()
+    try:
+        new = store.rotation(path, name, _given(secret, source), password)
+        given = options.parse((*ansible, "-e", f"@{new}", *vault))
+        code = in_session(fleet, given, "text", lambda each: each.run(asks=not yes, only_check=False, older=False))
+        if code is Exit.OK:
+            store.settle(path, new, password)
+    except click.exceptions.Exit:  # the answer was no
+        new.unlink()
+        raise
+    except ProgramError as error:
+        reject(str(error))
+    said = f"{path} has the new value of {name}, and no host the former one"
+    later = f"not complete: {new} has the new value until the same command has succeeded"
+    click.echo(later if code else said, err=True)
+    return code
+
+
+def _given(secret: NeededSecret, source: IO[bytes] | None) -> str | None:
+    """Return the new value of a secret; None if it is to be generated."""
+    if source is not None:
+        return source.read().decode(errors="surrogateescape").removesuffix("\n")
+    if not secret.issued:
+        return None
+    if not sys.stdin.isatty():
+        reject(f"{secret.name} is issued by another service: pass its new value with --from FILE")
+    text: str = click.prompt(f"New value of {secret.name}", hide_input=True, confirmation_prompt=True, err=True)
+    return text
 
 
 def _data(

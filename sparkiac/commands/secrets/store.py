@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.report import Path as Keys
 
+_NEW: Final = ".new"
 _KEY: Final = "sparkiac_secrets"
 _BYTES: Final = 32
 _MODE: Final = 0o600
@@ -45,9 +46,10 @@ class NeededSecret(NamedTuple):
 
 
 def known(path: Path) -> Collection[str]:
-    """Return the values that a file has; none if it is missing or encrypted."""
-    raw = path.read_bytes() if path.is_file() else b""
-    return () if not raw or playbook.is_encrypted(raw) else _read(path, raw, None).values()
+    """Return the values that a file and those of its unfinished rotations have; none of encrypted files."""
+    files = [each for each in (path, *path.parent.glob(f"{path.stem}.*{_NEW}")) if each.is_file()]
+    found = [(each, raw) for each in files if not playbook.is_encrypted(raw := each.read_bytes())]
+    return [value for each, raw in found for value in _read(each, raw, None).values()]
 
 
 def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
@@ -100,6 +102,33 @@ def complete(
             write.replace(path, _text(values, password), mode=_MODE)
         path.chmod(_MODE)
     return values, states
+
+
+def rotation(path: Path, name: str, given: str | None, password: Path | None) -> Path:
+    """Store the new value of a secret beside the file, and return where: it stays there until all hosts have it.
+
+    Without a given value it is that of an unfinished rotation, or generated. Raises click.UsageError, ProgramError and
+    OSError.
+    """
+    _prepare(path)
+    if given is not None and not (given.strip() and _is_text(given)):
+        reject(f"the new value of {name} is empty, or not UTF-8 text without NUL")
+    new = path.with_name(f"{path.stem}.{name}{_NEW}")
+    with exclusive(path.parent.parent):
+        if path.exists():
+            _read(path, path.read_bytes(), password)
+        pending = _read(new, new.read_bytes(), password) if new.exists() else {}
+        value = given or pending.get(name) or secrets.token_hex(_BYTES)
+        write.replace(new, _text({name: value}, password), mode=_MODE)
+    return new
+
+
+def settle(path: Path, new: Path, password: Path | None) -> None:
+    """Replace the former value of a secret, now that all hosts have the new one."""
+    with exclusive(path.parent.parent):
+        values = _read(path, path.read_bytes(), password) if path.exists() else {}
+        write.replace(path, _text(values | _read(new, new.read_bytes(), password), password), mode=_MODE)
+        new.unlink()
 
 
 def _state(secret: NeededSecret, values: Mapping[str, str]) -> str:

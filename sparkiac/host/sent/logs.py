@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..local import COLOUR, SECRETS, LocalHost, clean, redacted, secret_values
+from ..local import COLOUR, SECRETS, LocalHost, clean, redacted, secret_parts
 
 FIELDS = "MESSAGE,UNIT,_SYSTEMD_UNIT"
 OF_KERNEL = re.compile(
@@ -25,8 +25,6 @@ OF_KERNEL = re.compile(
     re.IGNORECASE,
 )
 WIDTH = 2000
-SHORTEST_PART = 4
-"""A shorter line of a secret, such as a bracket, is no secret by itself."""
 TOO_LONG = "(a message of more than 4 kB)"
 
 
@@ -36,9 +34,7 @@ def secrets_of(machine: LocalHost) -> list[str]:
         next(machine.path(SECRETS).iterdir(), None)
     except FileNotFoundError:
         return []
-    values = secret_values(machine.path(SECRETS))
-    parts = {part.strip() for value in values for part in value.splitlines() if len(part.strip()) >= SHORTEST_PART}
-    return sorted(parts.union(values), key=len, reverse=True)
+    return secret_parts(machine.path(SECRETS))
 
 
 def text_of(message: Any) -> str:  # noqa: ANN401 - JSON
