@@ -62,6 +62,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "platform": host.values.title,
         "driver": host.values.driver,
         "memory_bytes": host.memory_bytes,
+        "settings": host.settings,
         "memories": [
             {"title": title, "verdict": labels.verdict(use), "lines": labels.lines(use)}
             for title, use in memory_use.by_turn(host)
