@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.host import settings
 from sparkiac.host.local import SECRETS
 from sparkiac.host.switch import effective, store
 from sparkiac.host.switch.store import PLAN
@@ -153,8 +154,8 @@ def _on_host(before: Mapping[str, bytes], after: Mapping[str, bytes], named: Col
             yield f"restarts {shown}"
         elif unit["promise"] != other["promise"]:
             yield f"asks {shown}"
-    if old["sysctls"] != new["sysctls"]:
-        yield "kernel settings"
+    set_before, set_after = ({(each["key"], each["value"]) for each in plan["sysctls"]} for plan in (old, new))
+    yield from {f"{settings.owner(key)} settings" for key, _ in set_before ^ set_after}
     if any(path.startswith("etc/systemd/") for path in changed - counting):
         yield "reload"
     if changed:

@@ -124,6 +124,12 @@ def doubted_drivers() -> tuple[tables.DriverSeries, ...]:
 
 
 @cache
+def measured_settings() -> tuple[tables.MeasuredSetting, ...]:
+    """Return what sources measured with settings of hosts."""
+    return _shipped("settings.yaml", tables.MeasuredSettings).measured
+
+
+@cache
 def sparkrun_runtimes() -> Mapping[str, tables.SparkrunRuntime]:
     """Return the runtimes of sparkrun, by name."""
     found = _shipped("sparkrun.yaml", tables.SparkrunRuntimes).runtimes

@@ -16,6 +16,10 @@ ALERT = "sparkiac-alert:"
 """Marks a wrong answer in the log and in the status of the unit."""
 WRONG_TWICE = ", 2 times in a row"
 """Ends the alert of a ready server whose port is closed."""
+SICK = "/var/lib/sparkiac/watch/sick.json"
+"""What is wrong with the machine, as the watch of the host found it."""
+CLOCK_CAP, TARGET, EARLYOOM = "GPU clock cap", "default target", "arguments of earlyoom"
+"""Keys of settings that are not those of the kernel. The cap is in MHz."""
 
 
 class PlacedFile(NamedTuple):
@@ -42,7 +46,7 @@ def mac_address(unit: str) -> str:
 
 
 class Sysctl(NamedTuple):
-    """A kernel setting."""
+    """A kernel setting, or one of the host (`settings.py`)."""
 
     key: str
     value: str

@@ -19,6 +19,8 @@ from sparkiac.model.inventory import Measured
 
 TIGHT_BYTES: Final = 2 * GIB
 """Less free memory than this is tight: Sparks have 119 to 121 GiB (dual-Spark post; DeepSeek-V4 thread)."""
+KEPT: Final = "system and page cache"
+"""Name of the term that a host keeps free."""
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
@@ -160,10 +162,9 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
 
 def reserve(total: int | None, stated: int | None = None) -> Term:
     """Return the memory that a host keeps for the system and the page cache."""
-    name = "system and page cache"
     if stated is not None:
-        return Term(name, stated, "the inventory")
-    return Term(name, quantity(total and total // _RESERVED, name), _RESERVE_SOURCE, assumed=True)
+        return Term(KEPT, stated, "the inventory")
+    return Term(KEPT, quantity(total and total // _RESERVED, KEPT), _RESERVE_SOURCE, assumed=True)
 
 
 def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:

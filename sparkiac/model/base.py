@@ -188,6 +188,7 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
 Pause = Annotated[int, Field(ge=0, le=86_400)]
 Gib = Annotated[float, Field(gt=0, le=4096)]
+GpuClock = Annotated[int, Field(ge=200, le=5000)]
 Bind = Literal["loopback", "lan", "fabric", "any"]
 
 OptionValue = Annotated[

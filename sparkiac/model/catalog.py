@@ -8,6 +8,7 @@ from sparkiac.model.base import (
     Code,
     EntryName,
     Gib,
+    GpuClock,
     InterfaceName,
     KernelParameter,
     Model,
@@ -152,6 +153,8 @@ class Gpu(Model):
     """Product name."""
     compute_capability: Version
     """Compute capability, such as '12.1'."""
+    max_clock_mhz: GpuClock | None = None
+    """Highest clock that nvidia-smi reports, in MHz."""
     unified_memory: bool | None = None
     """Whether CPU and GPU have one memory; default: as on the catalog's platform with this compute capability."""
 
@@ -190,7 +193,18 @@ class RdmaPort(PortHalf):
     """The second PCIe device."""
 
 
-class Platform(Model):
+class OwnerSettings(Model):
+    """Settings of a host that its owner may declare; those of a platform hold for its hosts."""
+
+    max_gpu_clock_mhz: GpuClock | None = None
+    """Highest clock of the GPU in MHz; without it, the driver decides."""
+    headless: bool | None = None
+    """Whether the host boots without a desktop; without it, the target of a boot stays as it is."""
+    earlyoom_floor_gib: Gib | None = None
+    """Available memory in GiB below which earlyoom ends a process; without it, earlyoom is left alone."""
+
+
+class Platform(OwnerSettings):
     """A hardware profile."""
 
     title: ShortText

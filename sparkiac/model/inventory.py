@@ -32,7 +32,7 @@ from sparkiac.model.base import (
     Waiver,
     Word,
 )
-from sparkiac.model.catalog import Platform, PortHalf
+from sparkiac.model.catalog import OwnerSettings, Platform, PortHalf
 from sparkiac.model.images import Build
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
@@ -92,7 +92,7 @@ class Ssh(Model):
     """Port of the SSH server; default 22."""
 
 
-class Host(Model):
+class Host(OwnerSettings):
     """One host."""
 
     address: Address

@@ -61,6 +61,24 @@ class Drivers(Model):
     """All series that sources disagree on."""
 
 
+class MeasuredSetting(Model):
+    """What a source measured with a setting of a host."""
+
+    setting: Line
+    """Key of the setting."""
+    says: Line
+    """The measurement."""
+    source: ShortText
+    """Who reports it."""
+
+
+class MeasuredSettings(Model):
+    """Content of settings.yaml."""
+
+    measured: tuple[MeasuredSetting, ...]
+    """All measurements."""
+
+
 class Profile(Model):
     """One profile of rules. It includes all rules of the profiles before it."""
 

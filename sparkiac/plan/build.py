@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.host.generation import CLOCK_CAP, EARLYOOM, TARGET
+from sparkiac.memory.values import GIB
 from sparkiac.plan import exposure, fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
 from sparkiac.plan.links import ethernets, every_address
@@ -13,7 +15,7 @@ from sparkiac.plan.parts import UNLOCKED, Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.topology import address_towards
-from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement, PlannedWaiver
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, PlannedRetirement, PlannedSetting, PlannedWaiver
 from sparkiac.resolve.catalogued import of_method
 from sparkiac.resolve.fabric import links_of
 
@@ -24,11 +26,19 @@ if TYPE_CHECKING:
     from sparkiac.model.base import Waiver
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.lock import Lock
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
+
+
+_UNITS: Final = {CLOCK_CAP: " MHz"}
+_AVOIDED: Final = "^(VLLM::|vllm|sglang::|python|llama-|ollama|trtllm-|ray|docker|containerd|sshd|systemd)"
+"""Names of processes that earlyoom ends last: engines, and what is needed to reach the host."""
+_EARLYOOM: Final = ("-r", "3600", "-s", "100,100", "--avoid", _AVOIDED, "-M")
+"""Arguments of earlyoom before the floor. Without `-s` it would wait until the swap is full, too."""
 
 
 class _FleetValues(NamedTuple):
@@ -45,6 +55,10 @@ class _FleetValues(NamedTuple):
     timer: PlannedFleetTimer | None
     hub: HubEndpoint
     lock: Lock | None
+
+    def timer_of(self, host: str) -> PlannedFleetTimer | None:
+        """Return the fleet timer if it runs on this host."""
+        return self.timer if self.timer and self.timer.check.host == host else None
 
 
 def build(resolved: Resolved) -> Plan:
@@ -118,7 +132,7 @@ def _waivers(written: Inventory) -> Iterator[PlannedWaiver]:
 def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValues) -> HostPlan:
     name, values, written = placed.name, placed.values, inventory.hosts[placed.name]
     stores, proofs, group = whole.stores[name], whole.proofs.get(name, {}), whole.groups[name]
-    timer = whole.timer if whole.timer and whole.timer.check.host == name else None
+    timer = whole.timer_of(name)
     secrets = _secrets(placed, whole, timer)
     unpinned = _unpinned(placed, example=whole.lock is not None and whole.lock.example)
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)
@@ -130,6 +144,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         values=values,
         memory_bytes=placed.memory_bytes,
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
+        settings=tuple(_planned_setting(*each) for each in _settings(values)),
         containers=placed.containers,
         preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned, helps=helps),
         programs=placed.programs,
@@ -155,6 +170,22 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         turns=_turns(inventory, placed, proofs),
         pins=whole.lock.hosts.of(name) if whole.lock and whole.lock.hosts else None,
     )
+
+
+def _settings(values: ResolvedHost) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a host that only a command reads and sets."""
+    if values.max_gpu_clock_mhz is not None:
+        yield CLOCK_CAP, str(values.max_gpu_clock_mhz)
+    if values.headless is not None:
+        yield TARGET, "multi-user.target" if values.headless else "graphical.target"
+    if values.earlyoom_floor_gib is not None:
+        floor_kib = int(values.earlyoom_floor_gib * GIB) // 1024
+        yield EARLYOOM, " ".join((*_EARLYOOM, f"{floor_kib},{floor_kib // 2}"))
+
+
+def _planned_setting(key: str, value: str) -> PlannedSetting:
+    measured = [f"; {each.says} ({each.source})" for each in catalog.measured_settings() if each.setting == key]
+    return PlannedSetting(key, value, f"{value}{_UNITS.get(key, '')}{''.join(measured)}")
 
 
 def _turns(

@@ -76,6 +76,8 @@ def expectations(
         memory_bytes=host.memory_bytes,
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
         load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
+        headless=values.address if values.headless else None,
+        earlyoom=values.earlyoom_floor_gib is not None,
         unpinnable=_unpinnable(containers),
         host_facts=_host_facts(values, containers),
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),

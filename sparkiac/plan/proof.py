@@ -58,6 +58,7 @@ def proofs(
         made = _proof(KnownServer(container, known, recorded_starts), total, beside)
         if (gpu := host.values.gpu) is not None:
             made = _on_gpu(made, gpu, container, recorded_starts.exact)
+        made = made._replace(prefill=speeds.capped(made.prefill, host.values))
         found.setdefault(host.name, {})[container.name] = made
     return found
 

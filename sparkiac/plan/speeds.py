@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.speed import Range, Reads
     from sparkiac.model.lock import LockedModel
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.container import Container
     from sparkiac.plan.start_records import Starts
 
@@ -158,3 +159,15 @@ def prefill(it: KnownServer, found: Prediction) -> Prefill | Unknown:
         return Unknown(("published prefill rate",))
     rates = speed.prefill_rates(found.shape, active_b * 1e9)
     return Prefill(low=rates.low, high=rates.high, source=rates.source)
+
+
+def capped(rates: Prefill | Unknown, host: ResolvedHost) -> Prefill | Unknown:
+    """Return the prefill rate under the clock cap of a host: computing is slower by at most the clock.
+
+    Decoding waits for the memory, whose clock no cap changes.
+    """
+    cap, full = host.max_gpu_clock_mhz, host.gpu and host.gpu.max_clock_mhz
+    if cap is None or not full or cap >= full or isinstance(rates, Unknown):
+        return rates
+    source = f"{rates.source}; clock capped at {cap:,} of {full:,} MHz"
+    return Prefill(low=rates.low * cap / full, high=rates.high, source=source[:200])

@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 
+class PlannedSetting(NamedTuple):
+    """A setting of a host that its owner declares."""
+
+    key: str
+    value: str
+    shown: str
+    """The value with its unit, and what sources measured with the setting."""
+
+
 class HostPlan(NamedTuple):
     """One host and everything that runs on it."""
 
@@ -38,6 +47,8 @@ class HostPlan(NamedTuple):
     """Its values in the inventory and its platform."""
     memory_bytes: int | None
     sysctls: Mapping[str, str]
+    settings: tuple[PlannedSetting, ...]
+    """Settings that only a command reads and sets."""
     containers: tuple[Container, ...]
     preflight: Expectations
     """Expectations that preflight compares the host with."""
@@ -152,6 +163,11 @@ class HubEndpoint(NamedTuple):
     url: str
     secret: str | None = None
     """Name of the secret that holds the token for gated repositories."""
+
+    @property
+    def lacks_token(self) -> bool:
+        """Whether hosts cannot download what is gated: there is no token. What a mirror of the hub demands is unknown."""
+        return self.url == HUB and self.secret is None
 
 
 class PlannedWaiver(NamedTuple):

@@ -21,12 +21,13 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
+    sysctls = (*host.sysctls.items(), *((each.key, each.value) for each in host.settings))
     found = GenerationPlan(
         host=host.name,
         memory_bytes=limit,
         turns=tuple(turn.name for turn in host.turns),
         units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers.units(host)),
-        sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
+        sysctls=tuple(Sysctl(key, value) for key, value in sysctls),
         packages=host.pins.packages if host.pins else {},
         group=host.group,
         nft_optional=host.values.nft == "optional",

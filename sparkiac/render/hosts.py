@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sparkiac.host.generation import GroupNode
+from sparkiac.host.generation import EARLYOOM, GroupNode
 from sparkiac.host.switch import effective
 from sparkiac.plan import Container, HostPlan, Plan
 from sparkiac.plan.container import Program
@@ -29,6 +29,7 @@ _UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
 _LONGEST_DELAY_S: Final = 60
 """Maximum delay before a restart. systemd does not reset its restart counter, so any later crash waits this long."""
 _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
+_EARLYOOM: Final = "etc/systemd/system/earlyoom.service.d/sparkiac.conf"
 _PREFERENCES: Final = "etc/apt/preferences.d/00-sparkiac.pref"
 """Read before the files of others: the first record about a package counts."""
 _BLACKLIST: Final = "etc/apt/apt.conf.d/90-sparkiac"
@@ -55,6 +56,8 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
+    drop_ins = [{"arguments": each.value.split()} for each in host.settings if each.key == EARLYOOM]
+    found += [Artifact(_EARLYOOM, fill(f"host/{_EARLYOOM}.j2", each)) for each in drop_ins]
     if host.pins is not None and host.pins.packages:
         found += pinned_files(host.pins.packages)
     files = {unit.unit: _files(unit, host, versions) for unit in host.units}

@@ -93,6 +93,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "platform": host.values.title,
         "driver": host.values.driver,
         "memory_bytes": host.memory_bytes,
+        "settings": host.settings,
         "memories": [
             {
                 "title": title,

@@ -1,4 +1,4 @@
-"""Render the systemd timers of a host: the metrics of the host, the fleet timer, and turns at a time of the day."""
+"""Render the systemd timers of a host: the metrics of the host, its watch, the fleet timer, and turns."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _METRICS: Final = "sparkiac-metrics"
 _METRICS_CONFIG: Final = "etc/sparkiac/metrics.json"
 _FLEET: Final = "sparkiac-fleet"
 _FLEET_CONFIG: Final = "etc/sparkiac/fleet.json"
+_WATCH: Final = "sparkiac-watch"
 _TURN: Final = "sparkiac-turn"
 
 
@@ -30,6 +31,8 @@ def render(host: HostPlan) -> Iterator[Artifact]:
     if timer := host.fleet_timer:
         yield Artifact(_FLEET_CONFIG, jsontext.dump(timer.check))
         yield from _filled(_FLEET, _FLEET, {"period_s": timer.check.period_s, "secrets": timer.secrets})
+    if host.settings:
+        yield from _filled(_WATCH, _WATCH, {"every_s": METRICS_EVERY_S})
     for turn in host.turns:
         if turn.at is not None:
             yield from _filled(_TURN, f"{_TURN}-{turn.name}", {"turn": turn.name, "at": turn.at})
@@ -41,6 +44,8 @@ def units(host: HostPlan) -> Iterator[GenerationUnit]:
         yield _unit(_METRICS, _METRICS_CONFIG)
     if host.fleet_timer:
         yield _unit(_FLEET, _FLEET_CONFIG, secrets=host.fleet_timer.secrets)
+    if host.settings:
+        yield _unit(_WATCH)
     yield from (_unit(f"{_TURN}-{turn.name}") for turn in host.turns if turn.at is not None)
 
 

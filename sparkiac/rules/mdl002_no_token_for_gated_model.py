@@ -40,7 +40,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sparkiac.model.references import HUB
 from sparkiac.plan import Plan
 from sparkiac.rules.rule import Hit, hit, rule
 
@@ -50,7 +49,7 @@ _HINT: Final = "add `hub: {api_key: {secret: hub_token}}`, and put the token int
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models and extra files that hosts can download only with a token, if the inventory names none."""
-    if plan.hub.secret is None:
+    if plan.hub.lacks_token:
         yield from _models(plan)
         yield from _files(plan)
 
@@ -64,7 +63,7 @@ def _models(plan: Plan) -> Iterator[Hit]:
 
 
 def _files(plan: Plan) -> Iterator[Hit]:
-    for host, container in plan.containers if plan.hub.url == HUB else ():
+    for host, container in plan.containers:
         for file in container.storage.files:
             if file.needs_token:
                 message = (

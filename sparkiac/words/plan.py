@@ -124,6 +124,7 @@ def _host(host: HostPlan, notes: dict[str, int], width: int) -> Blocks:
         yield from (_units(host), "")
     driver = f", driver {host.values.driver}" if host.values.driver else ""
     yield f"memory {gib(host.memory_bytes)}{driver}"
+    yield from (f"{each.key} {each.shown}" for each in host.settings)
     for title, use in memory_use.by_turn(host):
         if title:
             yield styled(title, "bold")

@@ -242,7 +242,7 @@ def test_exit_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:
     fleet.answers(FIRST, host(unit("chat", fault="x"), drift={"sysctls": ["vm.swappiness"]}))
     assert as_json(cli) == (
         1,
-        ["spark-01 drift: 1 kernel setting changed by hand: vm.swappiness", "spark-01 unhealthy: unhealthy: x"],
+        ["spark-01 drift: 1 setting changed by hand: vm.swappiness", "spark-01 unhealthy: unhealthy: x"],
     )
 
 

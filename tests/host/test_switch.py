@@ -127,7 +127,7 @@ def test_a_setting_that_cannot_be_set_fails_a_switch_and_not_the_way_back(host: 
     result = switch(host, generation({"a": "a 2"}, sysctls=[{"key": "vm.swappiness", "value": "2"}]))
     assert result["outcome"] == "back"
     assert "swappiness" in result["failed"][0]
-    assert "a kernel setting of the former generation is not set" in result["failed"][1]
+    assert "a setting of the former generation is not set" in result["failed"][1]
     assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
     assert (committed(host), installed(host, FIRST)) == (FIRST.name, True)
 

@@ -174,7 +174,7 @@ def left(host: Host) -> dict[str, str]:
     """Return what an uninstall without options leaves."""
     stays = (*FOREIGN, "models/")
     return {path: text for path, text in host.tree().items() if path.startswith(stays)} | {
-        "proc/sys/vm/swappiness": "60"
+        "proc/sys/vm/swappiness": "60\n"
     }
 
 

@@ -84,4 +84,20 @@ PROOFS: Final[dict[str, list[Case]]] = {
             locked=_LOCK,
         ),
     ],
+    "MEM105": [
+        Case(
+            "name: lab\nhosts: {spark-01: {address: 192.168.1.11, memory: {total_gib: 64}, earlyoom_floor_gib: 63}}\n"
+        ),
+        Case(
+            "name: lab\n"
+            "hosts: {spark-01: {address: 192.168.1.11, memory: {total_gib: 64}, earlyoom_floor_gib: 63.5}}\n",
+            "MEM105 2:84 earlyoom of spark-01 ends a process below 63.5 GiB of available memory, "
+            "and the plan leaves 64.0 GiB",
+        ),
+        Case(
+            "name: lab\n"
+            "platforms: {bare: {title: x, architecture: arm64, gpu: {name: gpu, compute_capability: '12.1'}}}\n"
+            "hosts: {spark-01: {address: 192.168.1.11, platform: bare, earlyoom_floor_gib: 63.5}}\n"
+        ),
+    ],
 }

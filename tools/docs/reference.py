@@ -68,6 +68,7 @@ small inventory:
 | `preflight.json` | checks of the host before an apply and each start |
 | `promise.json` | what a model must answer |
 | `90-sparkiac.conf` | kernel settings |
+| `sparkiac.conf` | the arguments of earlyoom |
 | `prometheus.yml`, `rules.yml`, `alertmanager.yml` and others | the configuration of monitoring |
 | `host_vars`, `group_vars`, `inventory.yml`, `site.yml` | what Ansible reads, nothing on the host |
 | `PLAN.md` | the plan alone |
@@ -83,7 +84,7 @@ such as a web interface, may restart too:
 | restarts, starts, stops NAME | with the unit of the entry; units of monitoring are named |
 | asks NAME | the unit runs on, and the gate sends it requests |
 | reload | systemd reads its files again; all units run on |
-| kernel settings | are set; all units run on |
+| kernel settings, host settings | are set; all units run on |
 | files | are replaced; programs read them when they run next |
 | `network.yml` | nothing; the playbook `network.yml` changes the links |
 | nothing | the value is read on the controller |

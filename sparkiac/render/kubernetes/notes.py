@@ -63,6 +63,7 @@ def _of_host(host: HostPlan) -> Iterator[str]:
     if host.fleet_timer is not None:
         yield f"fleet timer: not rendered, because it is a systemd timer of {host.name}"
     set_on = [f"{key}={value}" for key, value in host.sysctls.items()]
+    set_on += [f"{each.key}={each.value}" for each in host.settings]
     wanted = [*([f"driver {host.values.driver}"] if host.values.driver else []), *set_on]
     if wanted:
         yield f"{host.name}: nothing checks or sets on the node: {', '.join(wanted)}"
