@@ -166,7 +166,7 @@ class HubEndpoint(NamedTuple):
 
     @property
     def lacks_token(self) -> bool:
-        """Whether hosts cannot download what is gated: there is no token. What a mirror of the hub demands is unknown."""
+        """Whether hosts cannot download what is gated. What a mirror of the hub demands is unknown."""
         return self.url == HUB and self.secret is None
 
 
