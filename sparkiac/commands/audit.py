@@ -18,8 +18,8 @@ def audit(inventory: Path, output_format: str) -> int:
     """Show who can reach what of INVENTORY: open ports and keys, what containers may do, and who reads which secret.
 
     It reads the inventory and the lock alone and connects to no host. The findings are those of `sparkiac check
-    --profile strict` about security; that command has their places and hints. Pins of a host are overdue if their review
-    was due before today.
+    --profile strict` about security; that command has their places and hints. Pins of a host are overdue if the day of
+    their review has passed.
 
     Exit codes: 0 shown, 2 bad input.
     """
