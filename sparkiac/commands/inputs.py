@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.plan import Plan
     from sparkiac.report import Report
+    from sparkiac.rules.rule import Hidden
     from sparkiac.words.page import Block
 
 
@@ -135,12 +136,12 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
     )
 
 
-def planned(inventory: Path, output_format: str = "text") -> Planned:
+def planned(inventory: Path, output_format: str = "text", *, hidden: Hidden | None = None) -> Planned:
     """Read and plan an inventory, also without pins; without a plan, print the findings and end with exit code 2."""
     from sparkiac import pipeline
 
     files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=True)
+    outcome = pipeline.check(*files, allow_unlocked=True, hidden=hidden)
     if outcome.plan is None:
         show(outcome.report, output_format)
         raise click.exceptions.Exit(Exit.BAD_INPUT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import Final
 
 from sparkiac.plan import Container, Plan, exposure
@@ -15,7 +16,7 @@ from sparkiac.words.page import Blocks, Data, Row, bullets, duration, names, sec
 _RULES: Final = "SEC"
 
 
-def page(plan: Plan, findings: Iterable[Finding]) -> Blocks:
+def page(plan: Plan, findings: Iterable[Finding], today: date) -> Blocks:
     """Return the audit as a page."""
     ports = [port for host in plan.hosts for port in exposure.of(host)]
     yield from section(
@@ -24,15 +25,17 @@ def page(plan: Plan, findings: Iterable[Finding]) -> Blocks:
     yield from section("Answered without the key", table(("units", "paths"), _keyless(ports)))
     yield from section("What containers may do beyond the default", table(("host", "unit", "may"), _privileges(plan)))
     yield from section("Secrets", table(("secret", "read by", "hosts"), _secrets(plan)))
+    yield from section("Overdue pins", table(("host", "pinned", "review was due"), _overdue(plan, today)))
     yield from section("Findings", bullets(f"{each.code}: {each.message}" for each in doubtful(findings)))
 
 
-def data(plan: Plan, findings: Iterable[Finding]) -> Data:
+def data(plan: Plan, findings: Iterable[Finding], today: date) -> Data:
     """Return the audit as plain data."""
     return {
         "ports": [port._asdict() for host in plan.hosts for port in exposure.of(host)],
         "privileges": [dict(zip(("host", "unit", "may"), each, strict=True)) for each in _privileges(plan)],
         "secrets": [dict(zip(("secret", "read_by", "hosts"), each, strict=True)) for each in _secrets(plan)],
+        "overdue": [dict(zip(("host", "since", "review_by"), each, strict=True)) for each in _overdue(plan, today)],
         "findings": [{"code": each.code, "message": each.message} for each in doubtful(findings)],
     }
 
@@ -76,6 +79,13 @@ def _of_container(unit: Container) -> Iterator[str]:
         yield f"writes to {names(written)}"
     if unit.server.options.get("trust_remote_code"):
         yield "runs code from the repository of its model"
+
+
+def _overdue(plan: Plan, today: date) -> Iterator[tuple[str, str, str]]:
+    """Return the hosts whose pins should have been reviewed."""
+    for host in plan.hosts:
+        if host.pins is not None and date.fromisoformat(host.pins.review_by) < today:
+            yield host.name, host.pins.since, host.pins.review_by
 
 
 def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from sparkiac.cli import cli
@@ -46,4 +47,19 @@ def test_the_data_have_the_same(tmp_path: Path) -> None:
     assert [(each["port"], each["key"]) for each in data["ports"]] == [("8001", "k")]
     assert data["secrets"] == [{"secret": "k", "read_by": "chat", "hosts": "spark-01"}]
     assert {each["code"] for each in data["findings"]} == {"SEC008"}
+    assert data["overdue"] == []
     assert "/run/docker.sock" in data["privileges"][0]["may"]
+
+
+@pytest.mark.parametrize(("due", "overdue"), [("2026-01-31", ["spark-01"]), ("2099-12-31", [])])
+def test_pins_whose_review_was_due_and_a_server_without_a_key_are_there(
+    tmp_path: Path, due: str, overdue: list[str]
+) -> None:
+    inventory = tmp_path / "lab.yaml"
+    inventory.write_text(deployment("bind: lan"))
+    pins = f"{{sets: {{a: {{driver: '580.142', since: '2026-01-01', review_by: '{due}'}}}}, members: {{spark-01: a}}}}"
+    inventory.with_name("lab.lock.yaml").write_text(f"version: 1\nimages: {{}}\nhosts: {pins}\n")
+    result = CliRunner().invoke(cli, ["audit", str(inventory), "--format", "json"], standalone_mode=False)
+    data = json.loads(result.output)
+    assert [each["host"] for each in data["overdue"]] == overdue
+    assert {each["code"] for each in data["findings"]} == {"SEC100"}

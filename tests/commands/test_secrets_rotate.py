@@ -110,6 +110,8 @@ def test_a_run_that_was_killed_before_it_ended_is_completed_where_no_host_differ
     [
         (("secrets", "rotate", "lab.yaml", "kk", "--yes"), "unknown secret 'kk'"),
         (("secrets", "rotate", "lab.yaml", "k"), "add --yes"),
+        ((*ROTATE, "--", "--limit", "spark-02"), "a rotation has no --limit"),
+        ((*ROTATE, "--", "-C"), "a rotation has no --check"),
         ((*ROTATE, "--from", "empty"), "the new value of k is empty"),
         ((*ROTATE, "--from", "binary"), "the new value of k is empty, or not UTF-8 text"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sparkiac.host import durable, local, secrets
+from sparkiac.host.sent import saved
 
 Make = Callable[[str], local.LocalHost]
 PLAIN = {"first": b"value of the first\n", "second": b"value of the second"}
@@ -107,3 +109,14 @@ def test_plain_files_that_an_interrupted_run_left_are_seen(host: local.LocalHost
     assert secrets.unencrypted(host) == ["first", "second"]
     secrets.keep(host, {})
     assert not host.path(secrets.FORMER).exists()
+
+
+def test_a_restored_secret_is_encrypted_too(host: local.LocalHost) -> None:
+    secrets.keep(host, {})
+    path, blocks = f"{local.SECRETS}/first", io.BytesIO()
+    [item] = saved.save(host, [path], {}, blocks.write)
+    secrets.keep(host, {"first": "lost since"})
+    saved.restore(host, [], [item], io.BytesIO(blocks.getvalue()))
+    assert read(host) == PLAIN
+    assert secrets.decrypted(host, "first") == PLAIN["first"]
+    assert secrets.unencrypted(host) == []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import local as units_host
+from sparkiac.host import secrets
 from sparkiac.host import state as switch_state
 from sparkiac.host.generation import GenerationPlan
 from sparkiac.host.switch import uninstall as switch_uninstall
@@ -121,7 +122,10 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("var/lib/sparkiac/originals.json", json.dumps({"vm.swappiness": "60"}))
     host.write("var/lib/sparkiac/files/12/x.py", "x")
     host.write("proc/sys/vm/swappiness", "1\n")
-    host.write("etc/sparkiac/secrets/key", "secret")
+    host.write("run/sparkiac/secrets/key", "secret")
+    (host.root / "etc/sparkiac").mkdir(parents=True, exist_ok=True)
+    (host.root / "etc/sparkiac/secrets").symlink_to("../../run/sparkiac/secrets")
+    host.write(secrets.UNIT, secrets.UNIT_TEXT)
     host.write("run/sparkiac/started/sparkiac-a.json", "{}")
     host.write("var/cache/sparkiac/a/1/kernel", "kernel")
     host.write(f"models/.sparkiac/acme/tiny/{COMMIT}/weights", "weights")
@@ -142,6 +146,7 @@ REMOVED = [
     "unit sparkiac-b.service",
     "unit sparkiac-old.service",
     "unit sparkiac-recover.service",
+    "unit sparkiac-secrets.service",
     "unit sparkiac-doors.service",
     "nftables table bridge sparkiac",
     "nftables table inet sparkiac",
@@ -152,6 +157,7 @@ REMOVED = [
     f"/{UNIT_B}",
     f"/{STALE}",
     f"/{RECOVER}",
+    f"/{secrets.UNIT}",
     f"/{SYSCTL}",
     "vm.swappiness = 60",
     "network sparkiac",
@@ -197,8 +203,8 @@ def test_exactly_what_is_ours_goes(host: Host) -> None:
 
 def test_units_stop_in_reverse_order_before_their_files_go(host: Host) -> None:
     host.uninstall()
-    names = ["sparkiac-a", "sparkiac-b", "sparkiac-old", "sparkiac-recover"]
-    assert host.log()[:16] == [
+    names = ["sparkiac-a", "sparkiac-b", "sparkiac-old", "sparkiac-recover", "sparkiac-secrets"]
+    assert host.log()[:19] == [
         *(f"{verb} {name}" for name in names for verb in ("stop", "disable", "reset-failed")),
         "stop sparkiac-doors",
         "nft delete table bridge sparkiac",

@@ -16,9 +16,12 @@ from sparkiac.commands.inventories import INVENTORY
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sparkiac.commands.apply.tree import GeneratedFleet
     from sparkiac.commands.secrets.store import NeededSecret
     from sparkiac.plan import Plan
 
+_PARTIAL = frozenset({"--check", "--limit", "--skip-tags", "--start-at-task", "--tags"})
+"""Options of ansible-playbook with which some hosts would keep the former value."""
 _PASSWORD = click.option(
     "--vault-password-file",
     "password",
@@ -106,22 +109,41 @@ def rotate(  # noqa: PLR0913  one parameter for each option
     from sparkiac import pipeline
     from sparkiac.commands import terminal
     from sparkiac.commands.apply import options, tree
-    from sparkiac.commands.apply.session import in_session
     from sparkiac.commands.secrets import store
-    from sparkiac.upstream.programs import ProgramError
     from sparkiac.words import audit
 
+    vault = ("--vault-password-file", str(password)) if password else ()
+    given = options.parse((*ansible, *vault))
+    if partial := [each.name for each in given.found if each.name in _PARTIAL]:
+        reject(f"a rotation has no {partial[0]}: it is complete when all hosts have the new value")
     fleet = tree.checked(inventory, None, "text")
     documents = pipeline.lock_state(*read(inventory)).documents
     found = {each.name: each for each in store.secrets_of(fleet.plan, documents[0].data if documents else {})}
     secret = found[known("secret", name, found)]
     terminal.show(audit.rotation(fleet.plan, name))
+    return _rolled_out(fleet, given.words, secret, _given(secret, source), password, asks=not yes)
+
+
+def _rolled_out(  # noqa: PLR0913
+    fleet: GeneratedFleet,
+    words: tuple[str, ...],
+    secret: NeededSecret,
+    value: str | None,
+    password: Path | None,
+    *,
+    asks: bool,
+) -> Exit:
+    """Store the new value, apply it, and replace the former one if all hosts have it; return the exit code."""
+    from sparkiac.commands.apply import options
+    from sparkiac.commands.apply.session import in_session
+    from sparkiac.commands.secrets import store
+    from sparkiac.upstream.programs import ProgramError
+
     path = printable(Path("secrets") / f"{fleet.plan.name}.json")
-    vault = ("--vault-password-file", str(password)) if password else ()
     try:
-        new = store.rotation(path, name, _given(secret, source), password)
-        given = options.parse((*ansible, "-e", f"@{new}", *vault))
-        code = in_session(fleet, given, "text", lambda each: each.run(asks=not yes, only_check=False, older=False))
+        new = store.rotation(path, secret.name, value, password)
+        given = options.parse((*words, "-e", f"@{new}"))
+        code = in_session(fleet, given, "text", lambda each: each.run(asks=asks, only_check=False, older=False))
         if code is Exit.OK:
             store.settle(path, new, password)
     except click.exceptions.Exit:  # the answer was no
@@ -129,7 +151,7 @@ def rotate(  # noqa: PLR0913  one parameter for each option
         raise
     except ProgramError as error:
         reject(str(error))
-    said = f"{path} has the new value of {name}, and no host the former one"
+    said = f"{path} has the new value of {secret.name}, and no host the former one"
     later = f"not complete: {new} has the new value until the same command has succeeded"
     click.echo(later if code else said, err=True)
     return code

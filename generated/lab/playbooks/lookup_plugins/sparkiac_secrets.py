@@ -1,4 +1,6 @@
-"""Read the variable `sparkiac_secrets` as data: Ansible would evaluate a value such as `{{ … }}` as a template.
+"""Read secrets as data: from the variable `sparkiac_secrets`, and from the environment if it does not have them.
+
+Ansible itself would evaluate a value such as `{{ … }}` as a template.
 
 The result is a mapping of names to texts, which no later task evaluates. A value that is not text is refused, and the
 message has its name only.
@@ -6,6 +8,7 @@ message has its name only.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 DOCUMENTATION = """
 name: sparkiac_secrets
 short_description: read the variable sparkiac_secrets as data
-description: A mapping of names to texts, which Ansible does not evaluate.
+description: >-
+  A mapping of names to texts, which Ansible does not evaluate. A secret that
+  the host reads may be in the environment instead, vllm_api_key as
+  SPARKIAC_SECRET_VLLM_API_KEY.
 """
 EXPECTED = "must be a mapping of names to values, sparkiac_secrets: {NAME: VALUE}"
 
@@ -33,11 +39,19 @@ class LookupModule(LookupBase):
     ) -> list[dict[str, str]]:
         """Return one mapping. It has no terms."""
         shutil.rmtree(Path(__file__).with_name("__pycache__"), ignore_errors=True)  # the tree is in Git
-        found = (variables or {}).get("sparkiac_secrets", {})
+        known = variables or {}
+        found = known.get("sparkiac_secrets", {})
         if not hasattr(found, "items"):
             message = f"sparkiac_secrets {EXPECTED}"
             raise AnsibleError(message)
-        return [wrap_var({text(name, "name"): text(value, str(name)) for name, value in found.items()})]
+        passed = {text(name, "name"): text(value, str(name)) for name, value in found.items()}
+        return [wrap_var(of_environment(known.get("sparkiac", {}).get("secrets", [])) | passed)]
+
+
+def of_environment(names: list[str]) -> dict[str, str]:
+    """Return the secrets that are in the environment."""
+    variables = {name: "SPARKIAC_SECRET_" + name.upper().replace("-", "_") for name in names}
+    return {name: text(os.environ[key], name) for name, key in variables.items() if key in os.environ}
 
 
 def text(value: object, name: str) -> str:

@@ -63,6 +63,18 @@ def rename(old: Path, new: Path) -> None:
     sync_directory(new.parent)
 
 
+def exchange(one: Path, other: Path) -> None:
+    """Exchange two paths of one file system."""
+    import ctypes  # noqa: PLC0415 - slow to import
+
+    directory, flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(directory, os.fsencode(one), directory, os.fsencode(other), flag):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(other))
+    sync_directory(other.parent)
+
+
 def link(path: Path, target: Path) -> None:
     """Create a symbolic link, or point it at another target."""
     new = path.with_name(f"{path.name}.new")

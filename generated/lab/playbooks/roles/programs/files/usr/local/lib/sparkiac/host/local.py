@@ -22,6 +22,10 @@ SECRET = re.compile(r"\b(?:hf_|nvapi-|sk-|ghp_)[\w-]{8,}|(?<=Bearer )\S+|(?<=://
 WIDTH = 200
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECRETS = "/etc/sparkiac/secrets"
+SHORTEST_PART = 4
+"""A shorter line of a secret, such as a bracket, is no secret by itself."""
+SHORTEST_SECRET = 8
+"""A shorter secret could be a part of a name by chance, which data about this host need."""
 FILES = "/var/lib/sparkiac/files"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
@@ -102,6 +106,30 @@ def secret_values(directory: Path) -> list[str]:
     paths = sorted(directory.iterdir()) if directory.is_dir() else []
     values = {path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()}
     return sorted(values - {""}, key=len, reverse=True)
+
+
+def secret_parts(directory: Path) -> list[str]:
+    """Return the secrets in a directory and their lines, the longest first."""
+    values = secret_values(directory)
+    parts = {part.strip() for value in values for part in value.splitlines() if len(part.strip()) >= SHORTEST_PART}
+    return sorted(parts.union(values), key=len, reverse=True)
+
+
+def starred(machine: LocalHost, data: Any) -> Any:  # noqa: ANN401 - plain data
+    """Return data without the secrets of this host, as far as they can be read; names in it are no secrets."""
+    try:
+        secrets = [each for each in secret_parts(machine.path(SECRETS)) if len(each) >= SHORTEST_SECRET]
+    except PermissionError:
+        secrets = []
+
+    def star(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, str):
+            return redacted(value, secrets)
+        if isinstance(value, dict):
+            return {key: star(each) for key, each in value.items()}
+        return [star(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+    return star(data)
 
 
 def redacted(text: str, secrets: list[str]) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
-from ..local import LocalHost
+from ..local import LocalHost, starred
 from ..network import doors
 from ..switch import drift as switch_drift
 from ..switch import store
@@ -44,7 +44,8 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
         }
         found = {name: part.result() for name, part in parts.items()}
     clock = {"begin_s": begin_s, "end_s": time.time()}
-    return {"generation": state, **found, "root": os.geteuid() == 0, "unread": unread, "clock": clock}
+    known = {"generation": state, **found, "root": os.geteuid() == 0, "unread": unread, "clock": clock}
+    return dict(starred(machine, known))
 
 
 def doors_fault(machine: LocalHost) -> str | None:

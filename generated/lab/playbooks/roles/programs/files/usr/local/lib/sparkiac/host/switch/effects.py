@@ -15,6 +15,7 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
 NEW = "new on this host"
+UNREAD = "nothing reads it any more; a generation that read it needs it again after a rollback"
 PRUNED = "until sparkiac prune removes it"
 
 
@@ -30,6 +31,17 @@ class Effect(NamedTuple):
         return f"{self.action} {self.subject}: {self.because}"
 
 
+class Secrets(NamedTuple):
+    """Names of secrets with which something happens."""
+
+    given: Collection[str]
+    """Those that the host does not have, or has with another value."""
+    plain: Collection[str] = ()
+    """Those that are not encrypted on its disk."""
+    unread: Collection[str] = ()
+    """Those that nothing on the host reads any more."""
+
+
 class Change(NamedTuple):
     """The difference between a host with its former generation and a new one."""
 
@@ -42,8 +54,7 @@ class Change(NamedTuple):
     """Files that the host does not have, or has with other content."""
     sysctls: Collection[str]
     """Kernel settings with another value on the host."""
-    secrets: Collection[str]
-    """Secrets that the host does not have, or has with another value."""
+    secrets: Secrets
     restarting: Collection[str]
     """Units that start or restart."""
     exists: Callable[[str], bool]
@@ -73,7 +84,10 @@ def of(change: Change) -> Iterator[Effect]:
     yield from (Effect("set", key, f"kernel setting, to {wanted[key]}") for key in change.sysctls)
     released_keys = sorted(released(change.plan, change.former))
     yield from (Effect("reset", key, "kernel setting, to the value before sparkiac") for key in released_keys)
-    yield from (Effect("write", f"secret {name}", "new or changed") for name in change.secrets)
+    yield from (Effect("write", f"secret {name}", "new or changed") for name in change.secrets.given)
+    plain = [name for name in change.secrets.plain if name not in change.secrets.given]
+    yield from (Effect("encrypt", f"secret {name}", "with the key of this host") for name in plain)
+    yield from (Effect("delete", f"secret {name}", UNREAD) for name in change.secrets.unread)
     yield from files(change)
     yield from staying(change)
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import state
+from .. import secrets, state
 from ..local import LocalHost, setting, unit_file
 from ..network import doors
 from ..stage import prune
@@ -233,6 +233,7 @@ def installed(machine: LocalHost) -> list[str]:
         for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
         for file in read_json(machine, str(path.relative_to(machine.root)), [])
     ]
+    listed.append(secrets.UNIT)
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
     return sorted(path for path in ours if there(machine, path))
 
