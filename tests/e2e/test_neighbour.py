@@ -16,7 +16,7 @@ import pytest
 
 from tests.e2e import asks
 from tests.e2e.bed.shell import wait_for
-from tests.e2e.faults import RECIPE, SERVED, UNITS
+from tests.e2e.faults import IMAGE, RECIPE, SERVED, UNITS
 from tests.e2e.lab import IMAGES, Lab
 from tests.e2e.served import ContainedClient
 
@@ -53,7 +53,7 @@ def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     found.edit(f"{RECIPE}\n", f"{RECIPE}\n{SETTINGS}")
     found.generate()
     found.stage()
-    image = f"{bed.registry}/{IMAGES['nvcr.io/nvidia/vllm:26.04-py3'][0]}"
+    image = f"{bed.registry}/{IMAGES[IMAGE][0]}"
     labels = " ".join(f"--label {key}={value}" for key, value in LABELS.items())
     program = shlex.quote(Path(asks.__file__).read_text())
     bed.ssh(HOST, f"printf %s {program} >/run/asks.py", root=True)
