@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, answer, despite, planned
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, mention, planned
 from sparkiac.commands.inventories import INVENTORY
 
 
@@ -25,4 +25,5 @@ def audit(inventory: Path, output_format: str) -> int:
     from sparkiac.words import audit as words
 
     answer(output_format, words.data(plan, report.findings), lambda _: words.page(plan, report.findings))
-    return despite(report, inventory, output_format)
+    mention(report, inventory)
+    return Exit.FINDINGS if report.failed else Exit.OK
