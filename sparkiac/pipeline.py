@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.lock.comparison import PinChange
     from sparkiac.lock.merge import Key, LockEntry
     from sparkiac.lock.required import RequiredPin
-    from sparkiac.model.link_record import LinkRecord
-    from sparkiac.model.records import StartRecord
+    from sparkiac.model.records import LinkRecord, StartRecord
     from sparkiac.render.kubernetes import Rendering
     from sparkiac.report.artifact import Artifact
     from sparkiac.resolve import Resolved

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, answer, despite, planned
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, mention, planned
 from sparkiac.commands.inventories import INVENTORY
 
 
@@ -28,4 +28,5 @@ def audit(inventory: Path, output_format: str) -> int:
 
     today = date.today()  # noqa: DTZ011  reviews are due on a day here
     answer(output_format, words.data(plan, report.findings, today), lambda _: words.page(plan, report.findings, today))
-    return despite(report, inventory, output_format)
+    mention(report, inventory)
+    return Exit.FINDINGS if report.failed else Exit.OK

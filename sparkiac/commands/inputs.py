@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Captured
     from sparkiac.catalog.library import RecipeText
-    from sparkiac.model.link_record import LinkRecord
-    from sparkiac.model.records import StartRecord
+    from sparkiac.model.records import LinkRecord, StartRecord
     from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.plan import Plan
     from sparkiac.report import Report
@@ -231,7 +230,7 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
     path = links_path(inventory)
     if not path.is_file():
         return None
-    from sparkiac.model.link_record import LinkRecord
+    from sparkiac.model.records import LinkRecord
 
     try:
         return LinkRecord.from_json(path.read_bytes())
@@ -284,13 +283,6 @@ def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN
         click.echo(json.dumps(as_data(report) | extra, indent=1))
     else:
         click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)
-
-
-def despite(report: Report, inventory: Path, output_format: str) -> Exit:
-    """Return the exit code of a command that works in spite of errors; a page of text mentions them."""
-    if report.failed and output_format == "text":
-        mention(report, inventory)
-    return Exit.FINDINGS if report.failed else Exit.OK
 
 
 def mention(report: Report, inventory: Path) -> None:

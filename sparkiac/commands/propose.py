@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sparkiac.commands import prompts
-from sparkiac.commands.inputs import AS_JSON, Exit, answer, despite, known, planned, reject
+from sparkiac.commands.inputs import AS_JSON, Exit, answer, known, mention, planned, reject
 from sparkiac.commands.inventories import INVENTORY
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def propose(inventory: Path, wants: tuple[str, ...], output_format: str) -> int:
     except CannotEdit as reason:
         reject(f"{click.format_filename(inventory)}: nothing can be added to its text: {reason}")
     answer(output_format, words.proposals_data(found), lambda _: words.proposals(found))
-    return despite(report, inventory, output_format) if found.proposals else Exit.FINDINGS
+    mention(report, inventory)
+    return Exit.OK if found.proposals and not report.failed else Exit.FINDINGS
 
 
 def _wishes(wants: tuple[str, ...], text: str, shelf: Library) -> list[Wish]:

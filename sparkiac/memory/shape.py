@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from sparkiac.memory import sparse
+from sparkiac.memory import layers
 from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Vision, Width
 from sparkiac.memory.values import ConfigReader, Unknown
 
@@ -60,7 +60,7 @@ _DELTA_CHECKPOINTS: Final = (0, 29)
 _LARGEST_IMAGE: Final = 16_384
 """Tokens of the largest image of a model without an image size limit, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
-    **dict.fromkeys((*sparse.INDEXED, *sparse.COMPRESSED), "sparse"),
+    **dict.fromkeys((*layers.INDEXED, *layers.COMPRESSED), "sparse"),
     "nemotron-nas": "block",
 }
 """Families whose layers differ by index → kind of their layers."""
@@ -164,7 +164,7 @@ def _draft_kinds(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
 def _layer(text: ConfigReader, kind: str, index: int | None) -> Layer | None:
     """Return the layer with an index from 0; without an index, an MTP layer."""
     if kind == "sparse":
-        return sparse.draft(text) if index is None else sparse.layer(text, index)
+        return layers.sparse_draft(text) if index is None else layers.sparse_layer(text, index)
     if kind == "block":
         return _block(text, index or 0)
     make = _MAKERS.get(kind)

@@ -17,7 +17,7 @@ from sparkiac.plan.container import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.parts import ConfigDocument
 from sparkiac.plan.promise import is_probed, promise_file
-from sparkiac.render import compose, escape, generation, jsontext, timers, yamltext
+from sparkiac.render import compose, escape, generation, jsontext, yamltext
 from sparkiac.render.compose import export_lines
 from sparkiac.render.templates import fill
 from sparkiac.report.artifact import Artifact
@@ -64,7 +64,7 @@ def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
     own = (each.items() for each in files.values())
     found += [Artifact(path, content) for each in own for path, content in each if content is not None]
     found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.config_files]
-    found += timers.render(host)
+    found += generation.timers(host)
     found.append(generation.render(host, {name: tuple(each) for name, each in files.items()}))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 

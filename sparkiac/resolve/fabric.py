@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from sparkiac.model.inventory import FabricLink, Host
-    from sparkiac.model.link_record import LinkRecord
+    from sparkiac.model.records import LinkRecord
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.resolve.leaves import Leaves
     from sparkiac.source.document import Document

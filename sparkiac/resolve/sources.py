@@ -74,6 +74,14 @@ def is_of(locked: LockedSource, source: RecipeSource) -> bool:
     return same and named in {"", locked.pin}
 
 
+def older(locked: LockedSource, pin: str, created: str | None) -> str:
+    """Return that a state is older than that of the lock; empty if it is not. It lacks what was mended since."""
+    if locked.created is None or (created or "") >= locked.created:
+        return ""
+    now = f"{pin} of {created or 'an unknown time'}, which is older than {locked.pin} of {locked.created} in the lock"
+    return f"{now}; to go back to it, name {'it as revision' if locked.git else 'the digest'} in the inventory"
+
+
 def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator[str]:
     """Return what differs between the files of a source and their hashes in the lock."""
     present = {file.below: file for file in files}

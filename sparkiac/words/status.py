@@ -121,8 +121,8 @@ def summary(statuses: Sequence[HostStatus]) -> Line:
 
 
 def _hosts(hosts: Sequence[HostStatus], *, wide: bool) -> Table:
-    firmware = ("firmware",) if wide else ()
-    heads = ("host", "driver", *firmware, "available", "page cache", "clock", "generation")
+    versions = ("driver", "firmware") if wide else ("driver, firmware",)
+    heads = ("host", *versions, "available", "page cache", "clock", "generation")
     rows = (_host_row(host, wide=wide) for host in hosts)
     return table(heads, rows, right=("available", "page cache", "clock"), whole=("host", "available"))
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sparkiac.bench import counters, points, tool_calls
-from sparkiac.bench.phases import phases
 from sparkiac.bench.points import CALIBRATION, KINDS, Kind, Point, Prompts, Sizes, length
+from sparkiac.bench.starts import phases
 
 PAGE = """\
 # TYPE vllm:num_requests_running gauge

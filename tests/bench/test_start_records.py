@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.bench import start_records, summary
+from sparkiac.bench import starts, summary
 from sparkiac.model.bench import BenchRecord, PointRecord
 from sparkiac.model.records import StartRecord, StartSubject
 from tests.bench.test_noise import record
@@ -14,7 +14,7 @@ LINK = "bench/chat-single.json"
 
 
 def started(found: BenchRecord) -> StartRecord | None:
-    return start_records.start(SUBJECT, found, LINK)
+    return starts.recorded(SUBJECT, found, LINK)
 
 
 def changed(**changes: object) -> BenchRecord:

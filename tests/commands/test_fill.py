@@ -12,7 +12,7 @@ import yaml
 from sparkiac import pipeline
 from sparkiac.commands.init.repository import FleetDraft, FleetHost, Placement, from_recipes
 from sparkiac.commands.recipes import filling
-from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.fabric import FoundLink
 from sparkiac.resolve import catalogued
 from tests.commands.test_init import LINKS, answered, printed
 from tests.lock import conftest

@@ -11,8 +11,8 @@ import pytest
 from sparkiac.fleet.fabric import checks, measuring
 from sparkiac.fleet.fabric.measuring import pairs
 from sparkiac.fleet.machine import HostPorts
-from sparkiac.model import link_record
-from sparkiac.model.link_record import LinkRecord, MeasuredSpeed
+from sparkiac.model import records
+from sparkiac.model.records import LinkRecord, MeasuredSpeed
 from tests.conftest import ROOT
 from tests.plan.fleets import checked
 
@@ -159,7 +159,7 @@ def test_an_unexpected_output_fails_and_is_not_recorded(tmp_path: Path) -> None:
 def record(*gbit: float) -> LinkRecord:
     found = LinkRecord()
     for each in gbit:
-        found = link_record.updated(found, [MeasuredSpeed("a", "b", "p0", "iperf3", each)])
+        found = records.updated_links(found, [MeasuredSpeed("a", "b", "p0", "iperf3", each)])
     return found
 
 
@@ -171,9 +171,9 @@ def test_the_record_keeps_the_best_and_the_latest_speed() -> None:
 
 def test_the_record_is_byte_stable_and_sorted() -> None:
     one, other = MeasuredSpeed("b", "c", "p0", "iperf3", 1.0), MeasuredSpeed("a", "b", "p0", "iperf3", 2.0)
-    texts = [link_record.text(link_record.updated(LinkRecord(), each)) for each in ((one, other), (other, one))]
+    texts = [records.links_text(records.updated_links(LinkRecord(), each)) for each in ((one, other), (other, one))]
     assert texts[0] == texts[1]
-    assert LinkRecord.from_json(texts[0].encode()) == link_record.updated(LinkRecord(), (one, other))
+    assert LinkRecord.from_json(texts[0].encode()) == records.updated_links(LinkRecord(), (one, other))
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}x", b'{"version": 2}', b'{"links": [{"source": "a"}]}'])

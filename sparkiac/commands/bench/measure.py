@@ -170,11 +170,11 @@ class _StartupLog(NamedTuple):
 def _startup(of: Deployed | None, log: Path | None, output: Path | None, output_format: str) -> Exit:
     """Read the log, write the record and show it."""
     from sparkiac import __version__
-    from sparkiac.bench import phases
+    from sparkiac.bench.starts import phases
     from sparkiac.model.bench import BenchRecord
 
     found = _of_file(of, log) if log or of is None else _of_journal(of)
-    listed = phases.phases(found.text)
+    listed = phases(found.text)
     if not listed:
         click.echo("the log contains no complete start of vLLM", err=True)
         return Exit.FINDINGS

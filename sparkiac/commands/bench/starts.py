@@ -145,9 +145,9 @@ def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -
         return Kept(reason=reason)
     if log is not None:
         return _memory(of, log, _link(of, path))
-    from sparkiac.bench import start_records
+    from sparkiac.bench import starts
 
-    record = start_records.start(of.subject, found, _link(of, path))
+    record = starts.recorded(of.subject, found, _link(of, path))
     return _stored(of, record) if record else Kept(reason=_NOTHING)
 
 

@@ -73,15 +73,15 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     from sparkiac.commands.fabric import draft
     from sparkiac.fleet import machine, query
     from sparkiac.fleet.fabric import measuring
-    from sparkiac.model import link_record
+    from sparkiac.model import records
     from sparkiac.write import replace
 
     read_hosts = machine.read_all({query.endpoint(host): host.links for host in plan.hosts if host.links})
     found = draft.known(read_hosts)
     steps, speeds = measuring.verify(plan, found, speed=speed)
-    path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
+    path, former = links_path(inventory), link_speeds(inventory) or records.LinkRecord()
     if speeds:
-        replace(path, link_record.text(link_record.updated(former, speeds)).encode())
+        replace(path, records.links_text(records.updated_links(former, speeds)).encode())
     from sparkiac.words import status as words
 
     answer(output_format, {"steps": [step._asdict() for step in steps]}, lambda _: words.links(steps))

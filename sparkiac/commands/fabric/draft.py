@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import click
 
-from sparkiac.fleet import machine
-from sparkiac.fleet.fabric import discovery
-from sparkiac.fleet.fabric.discovery import FoundLink, lasting_address
+from sparkiac.fleet import fabric, machine
+from sparkiac.fleet.fabric import FoundLink, lasting_address
 from sparkiac.fleet.machine import HostPorts
 from sparkiac.fleet.query import HostFailure, SshEndpoint
 from sparkiac.model.inventory import FabricLink
@@ -26,7 +25,7 @@ def links(hosts: Mapping[SshEndpoint, tuple[FabricLink, ...]]) -> dict[str, tupl
     for name, host in read.items():
         if host.ports is None:
             click.echo(f"{name}: its ports are unknown: {host.unknown.get('ports', 'no reason given')}", err=True)
-    found = discovery.links({name: host for name, host in read.items() if host.ports is not None})
+    found = fabric.links({name: host for name, host in read.items() if host.ports is not None})
     for line in summary(found):
         click.echo(line, err=True)
     return found

@@ -11,7 +11,7 @@ import click
 from sparkiac.commands import prompts
 from sparkiac.commands.init.repository import FleetHost
 from sparkiac.commands.inputs import reject
-from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.fabric import FoundLink
 from sparkiac.fleet.machine import RdmaInterface
 
 _FIRST: Final = "First host, such as spark-01=192.168.1.11"

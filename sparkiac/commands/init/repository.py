@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from sparkiac import __version__, catalog
 from sparkiac.commands.fabric import draft
 from sparkiac.commands.recipes.filling import Filled
-from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.fabric import FoundLink
 from sparkiac.fleet.machine import Machine
 from sparkiac.memory.values import GIB
 from sparkiac.report import assets

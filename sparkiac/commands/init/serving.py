@@ -18,7 +18,7 @@ from sparkiac.commands.inputs import reject
 from sparkiac.commands.recipes import filling
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.commands.recipes.writing import OwnRecipes
-from sparkiac.fleet.fabric.discovery import FoundLink
+from sparkiac.fleet.fabric import FoundLink
 from sparkiac.memory.values import Unknown, known_bytes
 from sparkiac.model.catalog import Measurement
 from sparkiac.plan import Plan, memory_use

@@ -142,8 +142,8 @@ def _fetched(
     known = pinned if pinned and sources.is_of(pinned, source) else None
     same = None if upgrade else known
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
-    if known:
-        _refuse_older(source, found, known, name)
+    if known and (older := sources.older(known, found.pin, found.created)):
+        raise _Refused(f"source {name}: {source.address} has {older}", Exit.FINDINGS)
     fetched = _readable(_recipes(name, source, found), folder, beside)
     if not fetched:
         raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
@@ -153,15 +153,6 @@ def _fetched(
         hint = f"sparkiac may have read them otherwise; if that is expected, run with --upgrade {name}"
         raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, fetched)
-
-
-def _refuse_older(source: RecipeSource, found: FetchedFiles, former: LockedSource, name: str) -> None:
-    """Refuse what is older than the lock: an upgrade must not bring back what was mended since."""
-    if former.created and (found.created or "") < former.created:
-        now = f"{found.pin} of {found.created or 'an unknown time'}"
-        message = f"source {name}: {source.address} has {now}, which is older than {former.pin} of {former.created} in"
-        hint = f"the lock; to go back to it, name {'it as revision' if source.git else 'the digest'} in the inventory"
-        raise _Refused(f"{message} {hint}", Exit.FINDINGS)
 
 
 def _readable(files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeText]) -> tuple[RecipeText, ...]:
@@ -273,25 +264,14 @@ def left_over(inventory: InputFile) -> list[str]:
     from sparkiac import pipeline
     from sparkiac.resolve import sources
 
-    left = {name for name, files in inventory.fetched.items() if files}
-    for each in _inventories(inventory):
-        if not left:
-            break
-        document = pipeline.read_inventory(each).document
-        if not isinstance(document.data, dict):
-            return []
-        left -= set(sources.names(document))
+    left, first = {name for name, files in inventory.fetched.items() if files}, Path(inventory.name)
+    for path in (first, *sorted(set(first.parent.glob("*.yaml")) - {first})):
+        if left and path.is_file() and not path.match("*.lock.yaml"):
+            document = pipeline.read_inventory(pipeline.InputFile(str(path), path.read_bytes())).document
+            if not isinstance(document.data, dict):
+                return []
+            left -= set(sources.names(document))
     return sorted(left)
-
-
-def _inventories(first: InputFile) -> Iterator[InputFile]:
-    """Yield this inventory, which usually names all sources, then those beside it; each is read when it is needed."""
-    from sparkiac import pipeline
-
-    yield first
-    for path in sorted(Path(first.name).parent.glob("*.yaml")):
-        if path.is_file() and path != Path(first.name) and not path.match("*.lock.yaml"):
-            yield pipeline.InputFile(str(path), path.read_bytes())
 
 
 def print_left_over(inventory: InputFile) -> None:

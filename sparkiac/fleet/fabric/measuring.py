@@ -15,7 +15,7 @@ from sparkiac.fleet.query import HostFailure, endpoint, run
 from sparkiac.model import answers
 from sparkiac.model.answers import shown
 from sparkiac.model.inventory import FabricLink
-from sparkiac.model.link_record import MeasuredSpeed
+from sparkiac.model.records import MeasuredSpeed
 from sparkiac.plan import HostPlan, Plan
 from sparkiac.upstream import programs
 
