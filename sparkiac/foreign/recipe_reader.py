@@ -7,11 +7,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import redaction, serving
+from sparkiac.foreign import serving
 from sparkiac.foreign.launch import EnvVariable, Note
 from sparkiac.foreign.recipe_file import RecipeFile, summary
-from sparkiac.foreign.shell_parts import ShellCommand
-from sparkiac.foreign.shell_words import script, unread
+from sparkiac.foreign.shell_words import script
 from sparkiac.foreign.template import FilledTemplate
 
 KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
@@ -56,29 +55,16 @@ def check_version(file: RecipeFile, known: Container[str | None], read_as: str) 
 def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
     """Extract the server's command from the shell text of a recipe."""
     found = script(_HANGING.sub("", text.rstrip()), line=file.first_line(key))
-    for note in (*found.notes, *unread(found.documents)):
-        file.add(note)
     known = [place for place, command in enumerate(found.commands) if _SERVERS.fullmatch(command.unwrapped().program)]
     chosen = known[-1] if known else len(found.commands) - 1
+    before, notes = serving.around(found, max(chosen, 0))
+    for note in notes:
+        file.add(note)
     if chosen < 0:
         return RecipeCommand(())
     command = found.commands[chosen].unwrapped()
-    for after in found.commands[chosen + 1 :]:
-        why = "it runs after the server; sparkiac starts only the server"
-        file.lost(after.line, redaction.joined(after.words), why)
-    before = tuple(_preparation(file, found.commands[:chosen]))
     pairs = ((name, value, command.line) for name, value in command.env)
     return RecipeCommand(command.words, command.lines, before, tuple(_checked_variables(file, pairs, exported=True)))
-
-
-def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands that prepare the server, without those that only affect the shell."""
-    for command in commands:
-        dropped = serving.not_in_prelude(command)
-        if dropped is None:
-            yield command.words
-        else:
-            file.add(Note(dropped[0], command.line, redaction.joined(command.words), dropped[1]))
 
 
 def variables(file: RecipeFile, key: str, *, exported: bool) -> Iterator[EnvVariable]:

@@ -161,8 +161,8 @@ def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
         else:
             start = line if word is None else start
             escaped, single, double, bare = found.group(1, 2, 3, 4)
-            quoted = single if single is not None else double
-            piece = _ESCAPES.get(escaped, escaped) if escaped else bare or _unescaped(quoted or "")
+            quoted = re.sub(r"\n[ \t]*", " ", (single if single is not None else double) or "")  # a continued line
+            piece = _ESCAPES.get(escaped, escaped) if escaped else bare or _unescaped(quoted)
             word = (word or "") + piece
         line += found[0].count("\n")
         at = found.end()
