@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sparkiac import engines
-from sparkiac.foreign import machines, node, recipe_reader, recipe_writer, template
+from sparkiac.foreign import machines, node, recipe_reader, recipe_writer
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
@@ -95,7 +95,7 @@ def _for_one_machine(file: RecipeFile, defaults: dict[str, object]) -> dict[str,
 def _server_command(file: RecipeFile, command: str, settings: Mapping[str, object], model: str | None) -> RecipeCommand:
     values = recipe_reader.as_text(settings)
     extra = {} if model is None else {"model": model}
-    filled = template.fill(command, extra | values, strict=True)
+    filled = recipe_reader.fill(command, extra | values, strict=True)
     recipe_reader.note_placeholders(file, filled, strict=True)
     if extra.keys() - values.keys() & filled.used:
         why = "its launcher fills {model} only from a default of this name; here the value of model: is used"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import shell, shell_commands
+from sparkiac.foreign import shell
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable, lost
 from sparkiac.foreign.shell_words import Value, script
 
@@ -64,7 +64,7 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
         raise errors[0] if errors else NothingToImport(message)
     notes = (lost(error.line, "a block", str(error)) for error in errors)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return shell_commands.joined(found)
+    return shell.joined(found)
 
 
 def _readable(
@@ -75,7 +75,7 @@ def _readable(
         return _launches(block, variables, name)
     except Unreadable as error:
         error.line += block.line - 1 if error.line < block.line else 0
-        if not shell_commands.RUNS.search(block.text):
+        if not shell.RUNS.search(block.text):
             return ()
         errors.append(error)
         lines = block.text.split("\n")

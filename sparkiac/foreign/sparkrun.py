@@ -21,7 +21,6 @@ from sparkiac.foreign import (
     recipe_writer,
     serving,
     sparkrun_blocks,
-    template,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
@@ -117,7 +116,7 @@ def _filled(
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
     values = {key: str(value) for key, value in named.items() if value is not None}
     values |= {key: _collapsed(value) for key, value in recipe_reader.as_text(settings).items()}
-    filled = template.fill(command, values, strict=False)
+    filled = recipe_reader.fill(command, values, strict=False)
     recipe_reader.note_placeholders(file, filled, strict=False)
     started = recipe_reader.server_command(file, filled.text, "command")
     idle = settings.keys() - filled.used - _READ_BY_SPARKRUN

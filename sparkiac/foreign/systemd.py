@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.foreign import docker, docker_command, redaction, serving, shell_commands
+from sparkiac.foreign import docker, docker_command, redaction, serving, shell
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -125,7 +125,7 @@ def _of_command(command: ShellCommand) -> Launch | None:
     """Find the container that a command runs, also inside a shell, or the server that it starts directly."""
     words = command.words
     if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
-        found = shell_commands.launches(script(words[2], line=command.line))
+        found = shell.launches(script(words[2], line=command.line), name="")
         return found[0] if found else None
     return docker_command.launch(command) or serving.without_image(command)
 

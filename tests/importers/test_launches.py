@@ -21,7 +21,6 @@ from sparkiac.foreign import (
     shell_parts,
     shell_words,
     systemd,
-    template,
 )
 from sparkiac.foreign.launch import Volume
 
@@ -118,7 +117,7 @@ MUTANTS: Final = {
     "a reader without sudo and timeout": (shell_parts, "WRAPPERS", frozenset()),
     "a reader without continued lines": (shell_lexer, "_CONTINUED", NEVER),
     "a reader of recipes without variables": (recipe_reader, "variables", lambda *_, **__: iter(())),
-    "a reader of recipes that fills nothing": (template, "_TOKEN", NEVER),
+    "a reader of recipes that fills nothing": (recipe_reader, "_TOKEN", NEVER),
     "a reader of pages without prompts": (markdown, "_PROMPT", NEVER),
     "a reader of compose without defaults": (compose, "_VARIABLE", NEVER),
     "a reader without hosts of ports": (docker, "_PORT", re.compile(r"()(\\d+)?:?(\\d+)()")),
