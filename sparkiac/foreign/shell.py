@@ -126,9 +126,9 @@ def _written(document: HereDocument, name: str, level: int) -> tuple[Launch, ...
     try:
         found = read_other_format(document.text, line=document.line, name=name)
         inner = script(document.text, line=document.line) if found is None else None
+        return launches(inner, name=name, level=level + 1) if inner is not None else found or ()
     except Unreadable:
         return ()
-    return launches(inner, name=name, level=level + 1) if inner is not None else found or ()
 
 
 def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:

@@ -21,6 +21,7 @@ from sparkiac.foreign import (
     recipe_writer,
     serving,
     sparkrun_blocks,
+    values,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
@@ -32,9 +33,7 @@ from sparkiac.model.tables import SparkrunRuntime
 from sparkiac.plan import unwritten
 from sparkiac.plan.confinement import KEYED, Confinement, Tree
 
-_SPARKRUN_KEYS: Final = frozenset(
-    {"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"}
-)
+_SPARKRUN_KEYS: Final = values.words("recipe_version runtime sparkrun_version metadata min_nodes max_nodes")
 _COMMAND_KEYS: Final = frozenset({"command", "defaults", "container", "runtime"})
 _INCLUDE: Final = re.compile(r"^include[ \t]*:[ \t]*[^\s#-]", re.MULTILINE)
 _OTHER_FORMATS: Final = frozenset({"services", "apiVersion", "kind", "hosts", "deployments"})
@@ -114,9 +113,9 @@ def _filled(
     file: RecipeFile, command: str, runtime: SparkrunRuntime | None, settings: Mapping[str, object], model: str | None
 ) -> RecipeCommand:
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
-    values = {key: str(value) for key, value in named.items() if value is not None}
-    values |= {key: _collapsed(value) for key, value in recipe_reader.as_text(settings).items()}
-    filled = recipe_reader.fill(command, values, strict=False)
+    filling = {key: str(value) for key, value in named.items() if value is not None}
+    filling |= {key: _collapsed(value) for key, value in recipe_reader.as_text(settings).items()}
+    filled = recipe_reader.fill(command, filling, strict=False)
     recipe_reader.note_placeholders(file, filled, strict=False)
     started = recipe_reader.server_command(file, filled.text, "command")
     idle = settings.keys() - filled.used - _READ_BY_SPARKRUN

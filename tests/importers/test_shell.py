@@ -477,3 +477,10 @@ def test_a_placeholder_is_the_value_of_a_variable() -> None:
 def test_words_of_an_option_that_no_release_has_stay_words() -> None:
     found = imported("docker run -p 1:30000 lmsysorg/sglang:spark sglang serve --model-path a/b --adjust-frames False")
     assert found.entry.data["set"]["adjust_frames"] == "False"
+
+
+def test_a_broken_command_in_a_here_document_refuses_that_document_alone() -> None:
+    broken = "cat > a.sh <<'E'\nbash -c \"docker run 'open\"\nE\n"
+    found = imported(f"{broken}docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model a/b")
+    assert found.entry.data["model"] == "a/b"
+    assert "<<" in found.whys("lost")
