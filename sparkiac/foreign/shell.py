@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sparkiac.foreign import docker, docker_command, importer, redaction, serving, values
-from sparkiac.foreign.launch import EnvVariable, Launch, Note, NothingToImport, Unreadable, corrected, lost
+from sparkiac.foreign import docker_command, importer, redaction, serving, values
+from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
 from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand
 from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
@@ -77,24 +77,6 @@ def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
     return None
 
 
-def docker_exec(command: ShellCommand) -> Launch | None:
-    """Return the server that `docker exec` starts in a container, or None."""
-    inner = command.unwrapped()
-    name, start = docker_command.subcommand(inner)
-    if name != "exec":
-        return None
-    parsed = docker.read(inner.words, inner.lines, start)  # all options of `docker exec` are options of `docker run`
-    container, argv = "".join(inner.words[parsed.end : parsed.end + 1]), inner.words[parsed.end + 1 :]
-    if not argv:
-        return None
-    given = ((each.value.partition("="), each.line) for each in parsed.options if each.name == "env")
-    env = tuple(EnvVariable(key, value, line) for (key, sign, value), line in given if sign)
-    note = lost(command.line, f"exec {container}", serving.NO_IMAGE)
-    lines = inner.lines[parsed.end + 1 :]
-    found = Launch(None, command.line, None, (), argv, env=env, notes=(note,), lines=lines, inside=container)
-    return found if serving.start(found) is not None else None
-
-
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
     """Return what commands start, also in here-documents that they write.
 
@@ -155,7 +137,7 @@ def _launches(command: ShellCommand, name: str, level: int) -> tuple[Launch, ...
         found = launches(script(inner[0], line=inner[1]), name=name, level=level + 1)
         if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
             return found
-    launch = docker_command.launch(command) or docker_exec(command) or serving.without_image(command)
+    launch = docker_command.launch(command) or serving.without_image(command)
     return () if launch is None else (launch,)
 
 

@@ -484,3 +484,10 @@ def test_a_broken_command_in_a_here_document_refuses_that_document_alone() -> No
     found = imported(f"{broken}docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model a/b")
     assert found.entry.data["model"] == "a/b"
     assert "<<" in found.whys("lost")
+
+
+def test_options_of_docker_exec_are_told() -> None:
+    text = "docker run -d --name b -p 1:2 acme/vllm:1 sleep 9\ndocker exec -e A --env-file x -it b vllm serve a/b"
+    found = imported(text)
+    assert {"-e A", "--env-file x"} <= found.whys("lost").keys()
+    assert found.entry.data["model"] == "a/b"
