@@ -491,3 +491,11 @@ def test_options_of_docker_exec_are_told() -> None:
     found = imported(text)
     assert {"-e A", "--env-file x"} <= found.whys("lost").keys()
     assert found.entry.data["model"] == "a/b"
+
+
+@pytest.mark.parametrize("word", ["case x in", "if true; then", "while true; do"])
+def test_commands_are_nested_to_a_limit(word: str) -> None:
+    """Each command looks at all that are open."""
+    with pytest.raises(Unreadable, match="more than 500 commands such as `if` are open"):
+        script(f"{word}\n" * 501)
+    assert script(f"{word}\n" * 500).commands is not None
