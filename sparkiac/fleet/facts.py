@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sparkiac import engines
 from sparkiac.engines import Metric
-from sparkiac.model.answers import ReportedFacts, Text
+from sparkiac.model.answers import Number, ReportedFacts, Text
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
 
@@ -20,9 +20,9 @@ QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "genera
 class Memory(ReportedFacts):
     """Memory of a host, in bytes."""
 
-    total_bytes: int
-    available_bytes: int
-    page_cache_bytes: int
+    total_bytes: Number
+    available_bytes: Number
+    page_cache_bytes: Number
 
 
 class GpuState(ReportedFacts):

@@ -56,10 +56,9 @@ def exporter(name: str) -> Exporter:
 
 def recognised(text: str, name: str) -> str | None:
     """Return the format of a text, or None if it is unknown."""
-    from sparkiac.foreign import markdown  # noqa: PLC0415  formats are imported only when needed
-
     found = next((each for each in IMPORTED if importer(each).recognise(text, name)), None)
-    return found or ("markdown" if markdown.has_commands(text) else None)
+    pages = importlib.import_module(f"{__name__}.markdown")
+    return found or ("markdown" if pages.has_commands(text) else None)
 
 
 def mistaken(name: str, raw: bytes, document: Document) -> Finding | None:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.engines.engine import CACHE, HUB_HOMES
-from sparkiac.foreign import machines, match, redaction, server, serving
+from sparkiac.foreign import machines, match, redaction, server, serving, values
 from sparkiac.foreign.collector import named
 from sparkiac.foreign.draft import DraftEntry
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, corrected, lost, names
@@ -80,10 +80,9 @@ class _ServerSide(NamedTuple):
 
     def located(self, value: Any) -> Any:  # noqa: ANN401  any option's value
         """Return a value as text, with the host's paths for those in the container."""
-        if isinstance(value, dict):
-            return {key: self.located(each) for key, each in value.items()}
-        if isinstance(value, tuple):
-            return tuple(map(self.located, value))
+        return values.mapped(value, self._located)
+
+    def _located(self, value: object) -> str:
         text = str(value).lower() if isinstance(value, bool) else str(value)
         inner = max((each for each in self.mounts if f"{text}/".startswith(f"{each}/")), key=len, default=None)
         return text if inner is None else self.mounts[inner].rstrip("/") + text[len(inner) :]

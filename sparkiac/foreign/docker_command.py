@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.foreign import docker, redaction
+from sparkiac.foreign import docker, redaction, serving
 from sparkiac.foreign.docker import DockerOption
 from sparkiac.foreign.launch import (
     ENV_FILE,
@@ -31,21 +31,31 @@ def launch(command: ShellCommand) -> Launch | None:
     inner = command.unwrapped()
     name, start = subcommand(inner)
     words, lines = inner.words, inner.lines
-    if name not in {"run", "create"}:
+    if name not in {"run", "create", "exec"}:
         return None
     if len(words) > _MAX_WORDS:
         raise Unreadable(f"the command line has more than {_MAX_WORDS} words", line=command.line)
-    parsed = docker.read(words, lines, start)
+    parsed = docker.read(words, lines, start)  # all options of `docker exec` are options of `docker run`
     image = words[parsed.end] if parsed.end < len(words) else None
-    notes = list(parsed.notes)
-    if image is None:
-        notes.append(lost(command.line, "docker run", "the image is missing"))
     argv, at = words[parsed.end + 1 :], lines[parsed.end + 1 :]
-    found = _Options(Launch(None, command.line, image, None, argv, notes=tuple(notes), lines=at), dict(inner.env))
+    found = _Options(Launch(None, command.line, image, None, argv, notes=parsed.notes, lines=at), dict(inner.env))
     for option in parsed.options:
         found.apply(option)
+    if name == "exec":
+        return _executed(found.launch)
+    if image is None:
+        found.launch = found.launch._replace(
+            notes=(*found.launch.notes, lost(command.line, "docker run", "the image is missing"))
+        )
     flags = {option.name for option in parsed.options}
     return found.launch._replace(once="rm" in flags and "detach" not in flags and not found.launch.ports)
+
+
+def _executed(launch: Launch) -> Launch | None:
+    """Return the server that `docker exec` starts in a container; None if it starts something else."""
+    notes = (*launch.notes, lost(launch.line, f"exec {launch.image or ''}", serving.NO_IMAGE))
+    found = launch._replace(image=None, entrypoint=(), notes=notes, inside=launch.image or "")
+    return found if found.argv and serving.start(found) is not None else None
 
 
 def subcommand(command: ShellCommand) -> tuple[str, int]:

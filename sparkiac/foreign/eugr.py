@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sparkiac import engines
-from sparkiac.foreign import machines, node, recipe_reader, recipe_writer, template
+from sparkiac.foreign import machines, node, recipe_reader, recipe_writer, values
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
@@ -26,13 +26,11 @@ _FIRST_VERSION: Final = re.compile(
     r"""^["']?recipe_version["']?[ \t]*:[ \t]*["']?1["']?[ \t]*(#.*)?\r?$""", re.MULTILINE
 )
 _ANY_VERSION: Final = "recipe_version"
-_OTHER_FORMATS: Final = frozenset(
-    {
-        "runtime", "metadata", "min_nodes", "max_nodes", "mode", "builder", "builder_config", "executor",
-        "executor_config", "distribution_config", "runtime_config", "runtime_version", "model_revision", "pre_exec",
-        "post_exec", "post_commands", "include", "overrides", "sparkrun_version", "services", "apiVersion",
-    }
-)  # fmt: skip
+_OTHER_FORMATS: Final = values.words("""
+    runtime metadata min_nodes max_nodes mode builder builder_config executor executor_config distribution_config
+    runtime_config runtime_version model_revision pre_exec post_exec post_commands include overrides sparkrun_version
+    services apiVersion
+""")
 """Keys that show another format than eugr's: sparkrun's recipes, or files that are not recipes."""
 _BUILDER: Final = "build-and-copy.sh"
 """The program of its repository that builds images."""
@@ -93,11 +91,11 @@ def _for_one_machine(file: RecipeFile, defaults: dict[str, object]) -> dict[str,
 
 
 def _server_command(file: RecipeFile, command: str, settings: Mapping[str, object], model: str | None) -> RecipeCommand:
-    values = recipe_reader.as_text(settings)
+    filling = recipe_reader.as_text(settings)
     extra = {} if model is None else {"model": model}
-    filled = template.fill(command, extra | values, strict=True)
+    filled = recipe_reader.fill(command, extra | filling, strict=True)
     recipe_reader.note_placeholders(file, filled, strict=True)
-    if extra.keys() - values.keys() & filled.used:
+    if extra.keys() - filling.keys() & filled.used:
         why = "its launcher fills {model} only from a default of this name; here the value of model: is used"
         file.corrected(file.line_of("command", "{model}"), "{model}", why)
     recipe_reader.note_unused_defaults(file, settings.keys() - filled.used, recipe_reader.NO_EFFECT)

@@ -12,15 +12,9 @@ KEYS: Final = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 """The keys of recipes for the three parallel sizes."""
 _EXPERTS: Final = "ep_size"
 _FLAGS: Final = {
-    "tp": "tensor_parallel",
-    "tp-size": "tensor_parallel",
-    "tensor-parallel-size": "tensor_parallel",
-    "pp": "pipeline_parallel",
-    "pp-size": "pipeline_parallel",
-    "pipeline-parallel-size": "pipeline_parallel",
-    "dp": "data_parallel",
-    "dp-size": "data_parallel",
-    "data-parallel-size": "data_parallel",
+    flag: key
+    for short, key in zip(("tp", "pp", "dp"), KEYS, strict=True)
+    for flag in (short, f"{short}-size", f"{key.replace('_', '-')}-size")
 }
 _DP_ATTENTION: Final = "--enable-dp-attention"
 """With it SGLang's replicas are part of the tensor-parallel group."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import shell, shell_commands
+from sparkiac.foreign import shell, values
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable, lost
 from sparkiac.foreign.shell_words import Value, script
 
@@ -23,9 +23,7 @@ _SPAN: Final = re.compile(
 _ASSIGNS: Final = re.compile(r"[ \t]*export [A-Za-z_]\w*=\S*[ \t]*(?:#.*)?$")
 _UNIT: Final = re.compile(r"\[(Unit|Service)\][ \t]*$")
 _UNIT_LINE: Final = re.compile(r"[ \t]*(?:[#;].*|\[[A-Z][A-Za-z]+\]|[A-Z][A-Za-z0-9]*=.*)?$")
-_OTHER_LANGUAGES: Final = frozenset(
-    {"python", "py", "json", "js", "javascript", "typescript", "text", "diff", "c", "go", "rust"}
-)
+_OTHER_LANGUAGES: Final = values.words("python py json js javascript typescript text diff c go rust")
 _WINDOWS_SHELLS: Final = frozenset({"powershell", "ps1", "pwsh", "cmd", "bat", "batch"})
 _CONTINUED: Final = re.compile(r"[`^](?=[ \t]*$)", re.MULTILINE)
 _MAX_LINES: Final = 400
@@ -64,7 +62,7 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
         raise errors[0] if errors else NothingToImport(message)
     notes = (lost(error.line, "a block", str(error)) for error in errors)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return shell_commands.joined(found)
+    return shell.joined(found)
 
 
 def _readable(
@@ -75,7 +73,7 @@ def _readable(
         return _launches(block, variables, name)
     except Unreadable as error:
         error.line += block.line - 1 if error.line < block.line else 0
-        if not shell_commands.RUNS.search(block.text):
+        if not shell.RUNS.search(block.text):
             return ()
         errors.append(error)
         lines = block.text.split("\n")

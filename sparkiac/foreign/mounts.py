@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac.engines.engine import HUB_HOMES
+from sparkiac.foreign import values
 from sparkiac.foreign.launch import Launch, Note, Volume, corrected, lost
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
@@ -107,14 +108,14 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  any option's value
 
 def with_moved_paths(value: Any, launch: Launch, before: str, after: str) -> Any:  # noqa: ANN401
     """Return a setting with its paths adapted to a mount that moves from `before` to `after`."""
-    if isinstance(value, dict):
-        return {key: with_moved_paths(each, launch, before, after) for key, each in value.items()}
-    if isinstance(value, tuple):
-        return tuple(with_moved_paths(each, launch, before, after) for each in value)
-    if not isinstance(value, str) or not f"{value}/".startswith(f"{before}/"):
-        return value
-    inner = containing(launch, value)
-    return after + value[len(before) :] if inner is None or inner.target == before else value
+
+    def moved(text: object) -> object:
+        if not isinstance(text, str) or not f"{text}/".startswith(f"{before}/"):
+            return text
+        inner = containing(launch, text)
+        return after + text[len(before) :] if inner is None or inner.target == before else text
+
+    return values.mapped(value, moved)
 
 
 def _mount(volume: Volume, *, needed: bool) -> tuple[Path, Any, int] | Note:

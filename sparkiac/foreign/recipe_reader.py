@@ -1,18 +1,23 @@
-"""What the importers of sparkrun's and eugr's recipes share: environment, server command, files of patches."""
+"""What the importers of sparkrun's and eugr's recipes share: placeholders, environment, server command, patches.
+
+A command has placeholders in one of two dialects; the version in the file does not show which. Doubled: literal braces
+are doubled, as Python's str.format requires (eugr's recipes). Single: braces around a known name are a placeholder, all
+other braces are literal, and values may contain placeholders (sparkrun's recipes, which since 0.3 accept doubled braces
+too). Both are tried: the right one leaves JSON intact. Sources: eugr's run-recipe.py (2026), sparkrun's RECIPES.md.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import redaction, serving
-from sparkiac.foreign.launch import EnvVariable, Note
+from sparkiac.foreign import serving
+from sparkiac.foreign.launch import EnvVariable, Note, Unreadable
 from sparkiac.foreign.recipe_file import RecipeFile, summary
-from sparkiac.foreign.shell_parts import ShellCommand
-from sparkiac.foreign.shell_words import script, unread
-from sparkiac.foreign.template import FilledTemplate
+from sparkiac.foreign.shell_words import script, split
 
 KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 """A key at the top of a recipe."""
@@ -29,6 +34,14 @@ _PATCH_FILE: Final = re.compile(r"(?:\./)?[\w.+-]+\.(?:jinja2?|py)")
 _MODEL_FLAGS: Final = frozenset({"--model", "--model-path", "-m", "--hf-repo", "-hf", "-hfr"})
 _SHARE: Final = "gpu_memory_utilization"
 NO_EFFECT: Final = "the command does not use it, so it has no effect"
+MAX_CHARACTERS: Final = 100_000
+"""Length of a command with its values; Linux limits an argument to 131072 bytes."""
+_PASSES: Final = 10
+"""Number of passes that replace placeholders inside values, as in sparkrun."""
+_TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPEN, _CLOSE = "\x00", "\x01"
+"""Stand for literal braces until all values are filled in; a YAML file cannot contain these characters."""
 
 
 class RecipeCommand(NamedTuple):
@@ -56,29 +69,16 @@ def check_version(file: RecipeFile, known: Container[str | None], read_as: str) 
 def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
     """Extract the server's command from the shell text of a recipe."""
     found = script(_HANGING.sub("", text.rstrip()), line=file.first_line(key))
-    for note in (*found.notes, *unread(found.documents)):
-        file.add(note)
     known = [place for place, command in enumerate(found.commands) if _SERVERS.fullmatch(command.unwrapped().program)]
     chosen = known[-1] if known else len(found.commands) - 1
+    before, notes = serving.around(found, max(chosen, 0))
+    for note in notes:
+        file.add(note)
     if chosen < 0:
         return RecipeCommand(())
     command = found.commands[chosen].unwrapped()
-    for after in found.commands[chosen + 1 :]:
-        why = "it runs after the server; sparkiac starts only the server"
-        file.lost(after.line, redaction.joined(after.words), why)
-    before = tuple(_preparation(file, found.commands[:chosen]))
     pairs = ((name, value, command.line) for name, value in command.env)
     return RecipeCommand(command.words, command.lines, before, tuple(_checked_variables(file, pairs, exported=True)))
-
-
-def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands that prepare the server, without those that only affect the shell."""
-    for command in commands:
-        dropped = serving.not_in_prelude(command)
-        if dropped is None:
-            yield command.words
-        else:
-            file.add(Note(dropped[0], command.line, redaction.joined(command.words), dropped[1]))
 
 
 def variables(file: RecipeFile, key: str, *, exported: bool) -> Iterator[EnvVariable]:
@@ -180,3 +180,104 @@ def note_other_model(file: RecipeFile, argv: Sequence[str], model: str | None) -
     if model is not None and named and model not in named and model not in argv:
         why = f"the command serves {named[0]}; the launcher only downloads the model under `model`"
         file.corrected(file.line("model"), f"model: {model}", why)
+
+
+class FilledTemplate(NamedTuple):
+    """A command with its values."""
+
+    text: str
+    used: frozenset[str]
+    """Names that had a value."""
+    missing: tuple[str, ...]
+    """Names without a value; they stay in the text."""
+    doubled: bool
+    """Whether literal braces are doubled."""
+    valid_json: bool
+    """Whether every JSON value in it is valid."""
+
+
+def fill(template: str, values: Mapping[str, str], *, strict: bool) -> FilledTemplate:
+    """Fill in the values, in the dialect that leaves the command intact.
+
+    `strict` is for a format that str.format reads: its dialect is doubled. Otherwise a doubled opening brace decides.
+    Raises Unreadable for a command longer than MAX_CHARACTERS.
+    """
+    own = strict or "{{" in template
+    tried = [_TemplateFiller(values, doubled=doubled).run(template, strict=strict) for doubled in (own, not own)]
+    return max(tried, key=lambda filled: (filled.valid_json, -len(filled.missing)))
+
+
+class _TemplateFiller:
+    """Fills a template in one dialect."""
+
+    def __init__(self, values: Mapping[str, str], *, doubled: bool) -> None:
+        self.values = values
+        self.doubled = doubled
+        self.used: set[str] = set()
+        self.missing: dict[str, None] = {}
+        self.valid_json = True
+        self.length = 0
+
+    def run(self, template: str, *, strict: bool) -> FilledTemplate:
+        """Fill a template, and placeholders inside values too, except with str.format, which does not replace those."""
+        text = self._pass(template, doubled=self.doubled)
+        for _ in range(0 if strict and self.doubled else _PASSES - 1):
+            before, text = text, self._pass(text, doubled=False)
+            if text == before:
+                break
+        text = text.replace(_OPEN, "{").replace(_CLOSE, "}")
+        valid_json = self.valid_json and _json_is_valid(text)
+        return FilledTemplate(text, frozenset(self.used), tuple(self.missing), self.doubled, valid_json)
+
+    def _pass(self, text: str, *, doubled: bool) -> str:
+        self.length = len(text)
+        if self.length > MAX_CHARACTERS:
+            self._too_long()
+        return _TOKEN.sub(lambda found: self._token(found, doubled=doubled), text)
+
+    def _token(self, found: re.Match[str], *, doubled: bool) -> str:
+        name = found[1]
+        if name is not None:
+            return self._placeholder(found, name)
+        if doubled and len(found[0]) == 1:
+            self.valid_json = False  # str.format rejects a single brace
+        text = found[0][:1] if doubled else found[0]
+        return text.replace("{", _OPEN).replace("}", _CLOSE)
+
+    def _placeholder(self, found: re.Match[str], name: str) -> str:
+        if name in self.values:
+            self.used.add(name)
+            self.length += len(self.values[name])
+            if self.length > MAX_CHARACTERS:
+                self._too_long()
+            return self.values[name]
+        of_shell = found.string[found.start() - 1 : found.start()] == "$"
+        if _NAME.fullmatch(name) and not of_shell:
+            self.missing[name] = None
+        elif self.doubled:
+            self.valid_json = False  # str.format reads it as a placeholder
+        return f"{_OPEN}{name}{_CLOSE}"
+
+    def _too_long(self) -> None:
+        raise Unreadable(f"with its values the command has more than {MAX_CHARACTERS} characters")
+
+
+def _json_is_valid(text: str) -> bool:
+    """Return whether each word that begins like JSON is valid JSON."""
+    try:
+        words = split(text)
+    except Unreadable:
+        return False
+    return all(_is_json(part) for word in words for part in (word, word.partition("=")[2]) if _begins_json(part))
+
+
+def _begins_json(word: str) -> bool:
+    return re.match(r"""\{\s*["{}]|\[\s*["{\[\]0-9]""", word) is not None
+
+
+def _is_json(word: str) -> bool:
+    try:
+        json.loads(word)
+    except (ValueError, RecursionError):
+        return False
+    return True

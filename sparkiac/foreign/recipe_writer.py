@@ -58,29 +58,27 @@ def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple
     """Make the server listen on its published address and load the model by its handle: recipes publish no ports."""
     listen = container.network.listen or (EVERY, 8000)  # the default of a recipe
     engine = engines.named(container.server.engine)
-    network_options = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
-    computed = {engine.flag(option) for option in engine.groups.computed} if engine.groups else set()
-    split = [part for word in words for part in _split(word)]
+    network = {engine.flag(engine.host): listen[0], engine.flag(engine.port): str(listen[1])}
+    grouped = engine.groups.computed if engine.groups and container.server.node else ()
+    computed = {engine.flag(option) for option in grouped}
     kept: list[str] = []
-    at = 0
-    while at < len(split):
-        flag, following = split[at], split[at + 1 : at + 2]
-        valued = bool(following) and not following[0].startswith("--")
-        if flag in computed and container.server.node:
-            at += 1 + valued
-            continue
-        kept.append(flag)
-        if flag in network_options and valued:
-            kept.append(network_options[flag])
-            at += 1
-        at += 1
+    for flag, *values in _options(words):
+        if flag not in computed:
+            kept += (flag, *([network[flag], *values[1:]] if flag in network and values else values))
     return _with_handle(container, kept)
 
 
-def _split(word: str) -> tuple[str, ...]:
-    """Split an option from its value: `--port=8000`."""
-    flag, equals, value = word.partition("=")
-    return (flag, value) if equals and flag.startswith("--") else (word,)
+def _options(words: Iterable[str]) -> list[list[str]]:
+    """Return the words of each option, with `--port=8000` as two; the first ones are the program."""
+    found: list[list[str]] = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        split = [flag, value] if equals and flag.startswith("--") else [word]
+        if word.startswith("--") or not found:
+            found.append(split)
+        else:
+            found[-1] += split
+    return found
 
 
 def _with_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:

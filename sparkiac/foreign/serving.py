@@ -169,26 +169,29 @@ def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str
     if place is None:
         return None
     inner = script(command.words[place], variables=container_env, line=command.lines[place])
-    prelude: list[tuple[str, ...]] = []
-    files = dict(_written_files(inner))
-    written = {each.line for each in files}
-    notes = [*inner.notes, *unread(each for each in inner.documents if each.opened not in written)]
-    found: ServerStart | None = None
-    for each in inner.commands:
-        if found is not None:
-            notes.append(lost(each.line, redaction.joined(each.words), "it runs after the server and is not imported"))
-            continue
+    for at, each in enumerate(inner.commands):
         found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:
-            continue
-        dropped = None if each in files else not_in_prelude(each)
+            prelude, notes = around(inner, at)
+            return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
+    return None
+
+
+def around(commands: Script, at: int) -> tuple[tuple[tuple[str, ...], ...], tuple[Note, ...]]:
+    """Return the commands that prepare a server, which is one of a script, and notes on all others."""
+    prelude: list[tuple[str, ...]] = []
+    files = dict(_written_files(commands))
+    written = {each.line for each in files}
+    notes = [*commands.notes, *unread(each for each in commands.documents if each.opened not in written)]
+    for each in commands.commands[:at]:
+        dropped = None if each in files else _not_in_prelude(each)
         if dropped is None:
             prelude.append(files.get(each, each.words))
         else:
             notes.append(Note(dropped[0], each.line, redaction.redacted(redaction.joined(each.words)), dropped[1]))
-    if found is None:
-        return None
-    return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
+    why = "it runs after the server and is not imported"
+    notes += (lost(each.line, redaction.joined(each.words), why) for each in commands.commands[at + 1 :])
+    return tuple(prelude), tuple(notes)
 
 
 def _written_files(commands: Script) -> Iterator[tuple[ShellCommand, tuple[str, ...]]]:
@@ -203,7 +206,7 @@ def _written_files(commands: Script) -> Iterator[tuple[ShellCommand, tuple[str, 
             yield each, ("sh", "-c", f"printf '%b\\n' {shlex.quote(escaped)} > {each.output}")
 
 
-def not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:
+def _not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:
     """Return why a command before the server is not part of the prelude: kind and reason. None if it is part."""
     program = command.program
     if program in _SHELL_ONLY and not command.piped:

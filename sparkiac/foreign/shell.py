@@ -1,21 +1,32 @@
-"""Shell scripts: `docker run` command lines among other commands, and servers that are started without a container."""
+"""Shell scripts: which commands start a server, also inside other commands and texts, and notes on the others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sparkiac.foreign import compose, shell_commands, systemd
-from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable
+from sparkiac.foreign import docker_command, importer, redaction, serving, values
+from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
-from sparkiac.foreign.shell_parts import HereDocument
-from sparkiac.foreign.shell_words import Script, script
+from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand
+from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\b|\b(?:{SERVERS})")
 _BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{SERVERS})")
+_DETACHED: Final = frozenset({"tmux", "screen", "script"})
+_OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
+"""Options of ssh that take a value."""
+RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})")
+_IGNORED: Final = values.words("echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
+_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
+_DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
+_ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
+_OTHER: Final = "another command; it is not imported"
+_MAX_DEPTH: Final = 4
+"""Nesting depth of commands within commands, and of here-documents within here-documents."""
+_IDLE: Final = "this container starts the server directly"
 
 
 def recognise(text: str, name: str) -> bool:
@@ -27,7 +38,7 @@ def recognise(text: str, name: str) -> bool:
 def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
     commands = script(text, variables=given, indent=0, whole=True)
-    found = shell_commands.joined(launches(commands, name=name))
+    found = joined(launches(commands, name=name))
     if not found:
         message = "the script starts no container with `docker run`, and no server"
         line = next((document.opened for document in commands.documents), 1)
@@ -42,19 +53,129 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
 
 def read_other_format(text: str, *, line: int, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...] | None:
     """Read systemd units and Compose files that begin on this line; None if a text is neither. Raises Unreadable."""
-    chosen = next((each for each in (systemd, compose) if each.recognise(text, "")), None)
+    formats = map(importer, ("systemd", "compose"))
+    chosen = next((each for each in formats if each.recognise(text, "")), None)
     return chosen.read("\n" * (line - 1) + text, name=name, given=given) if chosen is not None else None
 
 
+def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
+    """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
+    inner = command.unwrapped()
+    words, lines, name = inner.words, inner.lines, inner.program
+    if name in SHELLS:
+        place = shell_argument(words)
+        return (words[place], lines[place], False) if place is not None else None
+    if name == "eval" and len(words) > 1:
+        return " ".join(words[1:]), lines[1], False
+    if name == "ssh":
+        host = 1
+        while host < len(words) and words[host].startswith("-"):
+            host += 2 if _OF_SSH.fullmatch(words[host]) else 1
+        return (" ".join(words[host + 1 :]), lines[host + 1], True) if host + 1 < len(words) else None
+    if name in _DETACHED and " " in words[-1]:
+        return words[-1], lines[-1], True
+    return None
+
+
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
-    """Return the launches of the commands, and those of the here-documents that they write."""
-    return shell_commands.launches(commands, written=partial(_written, name), level=level)
+    """Return what commands start, also in here-documents that they write.
+
+    A launch gets the notes on the commands before it, the last one all that follow.
+    """
+    inside = [(each, _written(each, name, level) if level < _MAX_DEPTH else ()) for each in commands.documents]
+    read = {document.opened for document, launched in inside if launched}
+    found: list[Launch] = []
+    staged = _downloads(commands.commands)
+    waiting = [*commands.notes, *unread(document for document, launched in inside if not launched)]
+    for command in commands.commands:
+        here = _launches(command, name, level)
+        if not here:
+            waiting += [note for note in _other_command(command) if note.why != _OTHER or note.line not in read]
+            continue
+        before = [note for note in waiting if note.line <= command.lines[-1]]
+        waiting = [note for note in waiting if note.line > command.lines[-1]]
+        found += [each._replace(model=each.model or _downloaded_model(each, staged)) for each in here]
+        first = len(found) - len(here)
+        found[first] = found[first]._replace(notes=(*before, *found[first].notes))
+    found += [each for _, launched in inside for each in launched]
+    if found:
+        found[-1] = found[-1]._replace(notes=(*found[-1].notes, *waiting))
+    return tuple(found)
 
 
-def _written(name: str, document: HereDocument, level: int) -> tuple[Launch, ...]:
+def _written(document: HereDocument, name: str, level: int) -> tuple[Launch, ...]:
     """Return the launches in a here-document of any format; none if it cannot be read."""
     try:
         found = read_other_format(document.text, line=document.line, name=name)
-        return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found
+        inner = script(document.text, line=document.line) if found is None else None
+        return launches(inner, name=name, level=level + 1) if inner is not None else found or ()
     except Unreadable:
         return ()
+
+
+def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Merge a server that `docker exec` starts in an idle container into that container."""
+    chosen: list[Launch] = []
+    for launch in found:
+        named = enumerate(chosen) if launch.inside else ()
+        place = next((at for at, each in named if each.name == launch.inside), None)
+        if place is None or serving.start(chosen[place]) is not None:
+            chosen.append(launch)
+            continue
+        idle = chosen[place]
+        note = corrected(launch.line, f"exec {launch.inside}", _IDLE)
+        notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
+        chosen[place] = idle._replace(
+            entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
+        )
+    return tuple(chosen)
+
+
+def _launches(command: ShellCommand, name: str, level: int) -> tuple[Launch, ...]:
+    inner = nested_text(command) if level < _MAX_DEPTH else None
+    if inner is not None and RUNS.search(inner[0]):
+        found = launches(script(inner[0], line=inner[1]), name=name, level=level + 1)
+        if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
+            return found
+    launch = docker_command.launch(command) or serving.without_image(command)
+    return () if launch is None else (launch,)
+
+
+def _other_command(command: ShellCommand) -> Iterator[Note]:
+    """Note a command that starts nothing."""
+    words = [*command.words]
+    while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
+        del words[0]
+    program = words[0].rpartition("/")[2] if words else ""
+    what = redaction.joined(words)
+    if program in _IGNORED or not words:
+        return
+    if program in _FLOW:
+        yield corrected(command.line, what, "conditions and loops are not evaluated: each command counts once")
+    elif program in _DOWNLOADS:
+        yield corrected(command.line, what, "the playbook stages models and files")
+    elif program in _ADMINISTRATION:
+        yield corrected(command.line, what, "units and playbooks start, stop and check containers")
+    elif program in {"source", "."}:
+        if not what.endswith("activate"):
+            yield lost(command.line, what, "the variables that this file sets are not imported")
+    else:
+        yield lost(command.line, what, _OTHER)
+
+
+def _downloads(commands: tuple[ShellCommand, ...]) -> dict[str, str]:
+    """Return directory → model for the models that a script downloads."""
+    found: dict[str, str] = {}
+    for command in commands:
+        words = command.words
+        if words[0] in {"hf", "huggingface-cli"} and words[1:2] == ("download",) and "--local-dir" in words[:-1]:
+            target = words[words.index("--local-dir") + 1]
+            handle = next((word for word in words[2:] if not word.startswith("-") and word.count("/") == 1), None)
+            if handle is not None and handle != target:
+                found[target.rstrip("/")] = handle
+    return found
+
+
+def _downloaded_model(launch: Launch, staged: Mapping[str, str]) -> str | None:
+    """Return the model that was downloaded to one of the mounted directories."""
+    return next((staged[each.source] for each in launch.volumes if each.source in staged), None)

@@ -1,8 +1,7 @@
 """Shell text → simple commands of words, each with its line. Nothing is expanded yet.
 
-shlex drops quotes, and so cannot tell '$HOME' from "$HOME"; bashlex is under the GPL and refuses a whole text for one
-unsupported construct; tree-sitter-bash, a native library without expansion, finds errors in 3 of 211 scripts that bash
-and this module read. So this module reads the words of the shell grammar, and tests compare them with bash.
+shlex cannot tell '$HOME' from "$HOME"; bashlex is under the GPL and refuses a whole text for one construct;
+tree-sitter-bash expands nothing and finds errors in 3 of 211 scripts that bash reads. Tests compare words with bash.
 
 Common mistakes in pasted text are corrected: typographic quotes and dashes, a blank after the backslash that ends a
 line, a comment between two continued lines.
@@ -154,9 +153,8 @@ class _Lexer(Cursor):
         self.words, self.after, self.files, self.output = [], operator, False, ""
 
     def _punctuation(self) -> bool:
-        begins = self.parts is None or self.parts[-1].text.endswith("=")
-        placeholder = shell_parts.PLACEHOLDER.match(self.text, self.at) if begins else None
-        if placeholder is not None:
+        placeholder = shell_parts.PLACEHOLDER.match(self.text, self.at)
+        if placeholder is not None and (self.parts is None or self.parts[-1].text.endswith("=")):
             self.start, self.at = self.start if self.parts else self.line, placeholder.end()
             self._add(WordPart(placeholder[0], quoted=True))
             return True

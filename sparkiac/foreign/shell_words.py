@@ -28,6 +28,7 @@ _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
 _MAX_DEPTH: Final = 9
 """Limit for defaults within defaults, such as ${A:-${B:-c}}."""
+_MAX_OPEN: Final = 500
 _CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
 _ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
 _OPEN: Final = "`{}` is not closed: the shell refuses this file"
@@ -148,6 +149,8 @@ class _Expander:
         first = words[0].literal if words else ""
         if first in _CLOSED_BY and not (first == "case" and len(words) < 3):  # noqa: PLR2004  case WORD in
             self.open.append((first, words[0].line))
+            if len(self.open) > _MAX_OPEN:
+                raise Unreadable(f"more than {_MAX_OPEN} commands such as `if` are open", line=words[0].line)
         elif first in _CLOSED_BY.values() and self.open and _CLOSED_BY[self.open[-1][0]] == first:
             self.open.pop()
         elif first in _CLOSED_BY.values():

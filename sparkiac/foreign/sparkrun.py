@@ -8,9 +8,10 @@ Recipes of version 1 with keys that only sparkrun reads are imported here as wel
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.foreign import (
@@ -21,27 +22,25 @@ from sparkiac.foreign import (
     recipe_writer,
     serving,
     sparkrun_blocks,
-    template,
+    values,
 )
 from sparkiac.foreign.launch import Launch, Unreadable
 from sparkiac.foreign.node import Exported, ExportError, HostContainer
 from sparkiac.foreign.recipe_file import RecipeFile, positive_int, summary
 from sparkiac.foreign.recipe_reader import BACKEND, RecipeCommand
 from sparkiac.foreign.shell_words import split
-from sparkiac.foreign.sparkrun_runtimes import generate
 from sparkiac.model.tables import SparkrunRuntime
 from sparkiac.plan import unwritten
 from sparkiac.plan.confinement import KEYED, Confinement, Tree
 
-_SPARKRUN_KEYS: Final = frozenset(
-    {"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"}
-)
+_SPARKRUN_KEYS: Final = values.words("recipe_version runtime sparkrun_version metadata min_nodes max_nodes")
 _COMMAND_KEYS: Final = frozenset({"command", "defaults", "container", "runtime"})
 _INCLUDE: Final = re.compile(r"^include[ \t]*:[ \t]*[^\s#-]", re.MULTILINE)
 _OTHER_FORMATS: Final = frozenset({"services", "apiVersion", "kind", "hosts", "deployments"})
 _RAY: Final = frozenset({"vllm-ray", "eugr-vllm"})
 _READ_BY_SPARKRUN: Final = frozenset({*machines.KEYS, "ep_size", "served_model_name", "distributed_executor_backend"})
 """Defaults that sparkrun reads itself, whether or not the command uses them."""
+_FALSE: Final = frozenset({"false", "no", "off", "0", "none"})
 
 
 def recognise(text: str, name: str) -> bool:
@@ -115,9 +114,9 @@ def _filled(
     file: RecipeFile, command: str, runtime: SparkrunRuntime | None, settings: Mapping[str, object], model: str | None
 ) -> RecipeCommand:
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
-    values = {key: str(value) for key, value in named.items() if value is not None}
-    values |= {key: _collapsed(value) for key, value in recipe_reader.as_text(settings).items()}
-    filled = template.fill(command, values, strict=False)
+    filling = {key: str(value) for key, value in named.items() if value is not None}
+    filling |= {key: _collapsed(value) for key, value in recipe_reader.as_text(settings).items()}
+    filled = recipe_reader.fill(command, filling, strict=False)
     recipe_reader.note_placeholders(file, filled, strict=False)
     started = recipe_reader.server_command(file, filled.text, "command")
     idle = settings.keys() - filled.used - _READ_BY_SPARKRUN
@@ -151,12 +150,72 @@ def _generated(file: RecipeFile, runtime: str, model: str | None, settings: Mapp
         file.lost(file.line("runtime"), f"runtime: {runtime}", why)
         recipe_reader.note_unused_defaults(file, settings, "no command uses it", kind="lost")
         return RecipeCommand(())
-    made = generate(known, model, settings)
+    made = _generate(known, model, settings)
     why = f"sparkrun 0.4.2 has no option for this key when it starts {runtime}"
     unknown = [key for key in made.unknown if key not in _READ_BY_SPARKRUN]
     recipe_reader.note_unused_defaults(file, unknown, why, kind="lost")
     lines = tuple(file.line("model") if key == "model" else file.line("defaults", key) for key in made.keys)
     return RecipeCommand(made.argv, lines)
+
+
+class _GeneratedCommand(NamedTuple):
+    """A command, and the defaults that it does not use."""
+
+    argv: tuple[str, ...]
+    keys: tuple[str, ...]
+    """The default that each word comes from; `model` for the first words."""
+    unknown: tuple[str, ...]
+
+
+def _generate(runtime: SparkrunRuntime, model: str, settings: Mapping[str, object]) -> _GeneratedCommand:
+    """Build the command that sparkrun generates from these defaults."""
+    is_file = model.lower().endswith(".gguf") or "/" not in model
+    start = (runtime.start_file if is_file else ()) or runtime.start
+    pairs = [(word, "model") for word in (*start, model)]
+    unknown: list[str] = []
+    for key, value in {**runtime.defaults, **settings}.items():
+        option = _option(runtime, key, settings)
+        if value is None:
+            continue
+        if option is None:
+            unknown.append(key)
+            continue
+        words = _switch_words(runtime, key, option, value)
+        words = [option, *_words(key, value)] if words is None else words
+        pairs += [(word, key) for word in words]
+    return _GeneratedCommand(tuple(word for word, _ in pairs), tuple(key for _, key in pairs), tuple(unknown))
+
+
+def _option(runtime: SparkrunRuntime, key: str, settings: Mapping[str, object]) -> str | None:
+    switches = (*runtime.switches, *runtime.on_by_default, *runtime.written_if_false)
+    spelled = {other: f"--{other.replace('_', '-')}" for other in (key, *settings)}
+    renamed = runtime.renamed.get(key)
+    if any(spelled[other] == renamed for other in settings if other != key and other in runtime.same_name):
+        return None
+    return renamed or (spelled[key] if key in (*runtime.same_name, *switches) else None)
+
+
+def _switch_words(runtime: SparkrunRuntime, key: str, option: str, value: object) -> list[str] | None:
+    """Return the words of a switch; None for an option with a value."""
+    on, off = str(value).lower() not in _FALSE, [f"--no-{option.removeprefix('--')}"]
+    if key in runtime.written_if_false:
+        return [] if on else off
+    if key in runtime.on_by_default:
+        return [option] if on else off
+    return ([option] if on else []) if key in runtime.switches else None
+
+
+def _words(key: str, value: object) -> Iterator[str]:
+    """Convert a value to words: JSON and collections to one word, booleans to lower case, text as a shell splits it."""
+    text = str(value).strip()
+    if isinstance(value, dict | tuple):
+        yield json.dumps(value, separators=(",", ":"))
+    elif isinstance(value, bool):
+        yield {"flash_attn": "on" if value else "off"}.get(key, text.lower())
+    elif text[:1] in {"{", "["}:
+        yield text
+    else:
+        yield from split(text)
 
 
 def _backend(

@@ -26,12 +26,7 @@ _SETTINGS: Final = {each.docker.replace("-", "_"): each for each in KEYED}
 """Key of `executor_config` → setting."""
 _DOCKER: Final = "docker"
 _LAYERS: Final = ("defaults", "env")
-_SHORT_NAMES: Final = {
-    "tp": "tensor_parallel",
-    "pp": "pipeline_parallel",
-    "dp": "data_parallel",
-    "ep": "expert_parallel",
-}
+_SHORT_NAMES: Final = dict(zip(("tp", "pp", "dp", "ep"), (*machines.KEYS, "expert_parallel"), strict=True))
 _CONFIG: Final = "config"
 
 

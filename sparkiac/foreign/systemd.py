@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.foreign import docker, docker_command, redaction, serving, shell_commands
+from sparkiac.foreign import docker, docker_command, redaction, serving, shell
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -125,7 +125,7 @@ def _of_command(command: ShellCommand) -> Launch | None:
     """Find the container that a command runs, also inside a shell, or the server that it starts directly."""
     words = command.words
     if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
-        found = shell_commands.launches(script(words[2], line=command.line))
+        found = shell.launches(script(words[2], line=command.line), name="")
         return found[0] if found else None
     return docker_command.launch(command) or serving.without_image(command)
 
@@ -161,8 +161,8 @@ def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
         else:
             start = line if word is None else start
             escaped, single, double, bare = found.group(1, 2, 3, 4)
-            quoted = single if single is not None else double
-            piece = _ESCAPES.get(escaped, escaped) if escaped else bare or _unescaped(quoted or "")
+            quoted = re.sub(r"\n[ \t]*", " ", (single if single is not None else double) or "")  # a continued line
+            piece = _ESCAPES.get(escaped, escaped) if escaped else bare or _unescaped(quoted)
             word = (word or "") + piece
         line += found[0].count("\n")
         at = found.end()

@@ -49,6 +49,13 @@ def environment(name: str, value: str) -> int | str | None:
     return int(value) if re.fullmatch(r"0|-?[1-9]\d{0,17}", value) else value
 
 
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    """Return an option's value with each text, number and switch in it changed."""
+    if isinstance(value, dict):
+        return {key: mapped(each, change) for key, each in value.items()}
+    return tuple(mapped(each, change) for each in value) if isinstance(value, tuple) else change(value)
+
+
 def read(kind: str | None, word: str) -> Any:  # noqa: ANN401  any option value
     """Convert a word to the type of its option; return the word itself if that fails."""
     reader = _READERS.get(kind or "")

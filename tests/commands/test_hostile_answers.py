@@ -349,6 +349,18 @@ def test_every_answer_is_read_or_refused(cli: Cli, lab: Path, monkeypatch: pytes
     assert failed == {}
 
 
+@pytest.mark.parametrize("size", ["total", "available", "page_cache"])
+def test_a_size_that_no_machine_has_is_a_sentence(
+    cli: Cli, lab: Path, monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    assert lab
+    path = ("machine", "memory", f"{size}_bytes")
+    answers(monkeypatch, lambda *_: json.dumps(hostile.put(STATE, path, 10**400)))
+    outcome = cli("status", "lab.yaml")
+    assert outcome.code == 1
+    assert f"unexpected output, at {'.'.join(path)}" in " ".join(outcome.out.split())
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -21,7 +21,6 @@ from sparkiac.foreign import (
     shell_parts,
     shell_words,
     systemd,
-    template,
 )
 from sparkiac.foreign.launch import Volume
 
@@ -80,7 +79,7 @@ def is_read(name: str) -> bool:
 
 
 def test_there_are_launches_of_every_format() -> None:
-    assert len(LAUNCHES) >= 30
+    assert len(LAUNCHES) >= 60
     assert {form(each) for each in LAUNCHES.values()} == {*foreign.IMPORTED} - {"docker-run"}
 
 
@@ -114,11 +113,11 @@ MUTANTS: Final = {
     "a reader of units that expands nothing": (systemd, "_expanded", lambda word, line, _: iter([(word, line)])),
     "a reader that takes all variables for the image's": (inspect, "_SET_BY_IMAGES", re.compile(".*")),
     "a reader without bash -c": (serving, "_in_shell", lambda *_: None),
-    "a reader without steps before the server": (serving, "not_in_prelude", lambda _: ("lost", "")),
+    "a reader without steps before the server": (serving, "_not_in_prelude", lambda _: ("lost", "")),
     "a reader without sudo and timeout": (shell_parts, "WRAPPERS", frozenset()),
     "a reader without continued lines": (shell_lexer, "_CONTINUED", NEVER),
     "a reader of recipes without variables": (recipe_reader, "variables", lambda *_, **__: iter(())),
-    "a reader of recipes that fills nothing": (template, "_TOKEN", NEVER),
+    "a reader of recipes that fills nothing": (recipe_reader, "_TOKEN", NEVER),
     "a reader of pages without prompts": (markdown, "_PROMPT", NEVER),
     "a reader of compose without defaults": (compose, "_VARIABLE", NEVER),
     "a reader without hosts of ports": (docker, "_PORT", re.compile(r"()(\\d+)?:?(\\d+)()")),

@@ -477,3 +477,25 @@ def test_a_placeholder_is_the_value_of_a_variable() -> None:
 def test_words_of_an_option_that_no_release_has_stay_words() -> None:
     found = imported("docker run -p 1:30000 lmsysorg/sglang:spark sglang serve --model-path a/b --adjust-frames False")
     assert found.entry.data["set"]["adjust_frames"] == "False"
+
+
+def test_a_broken_command_in_a_here_document_refuses_that_document_alone() -> None:
+    broken = "cat > a.sh <<'E'\nbash -c \"docker run 'open\"\nE\n"
+    found = imported(f"{broken}docker run -p 8000:8000 vllm/vllm-openai:v0.23.0 --model a/b")
+    assert found.entry.data["model"] == "a/b"
+    assert "<<" in found.whys("lost")
+
+
+def test_options_of_docker_exec_are_told() -> None:
+    text = "docker run -d --name b -p 1:2 acme/vllm:1 sleep 9\ndocker exec -e A --env-file x -it b vllm serve a/b"
+    found = imported(text)
+    assert {"-e A", "--env-file x"} <= found.whys("lost").keys()
+    assert found.entry.data["model"] == "a/b"
+
+
+@pytest.mark.parametrize("word", ["case x in", "if true; then", "while true; do"])
+def test_commands_are_nested_to_a_limit(word: str) -> None:
+    """Each command looks at all that are open."""
+    with pytest.raises(Unreadable, match="more than 500 commands such as `if` are open"):
+        script(f"{word}\n" * 501)
+    assert script(f"{word}\n" * 500).commands is not None

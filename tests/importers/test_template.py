@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkiac.foreign.launch import Unreadable
-from sparkiac.foreign.template import MAX_CHARACTERS, fill
+from sparkiac.foreign.recipe_reader import MAX_CHARACTERS, fill
 
 NAMES = st.sampled_from(["port", "model", "tensor_parallel"])
 VALUES = {"port": "8000", "model": "a/b", "tensor_parallel": "2"}
