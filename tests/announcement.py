@@ -39,8 +39,8 @@ class Meaning(NamedTuple):
         action, subject, because = line
         if subject.startswith("secret "):
             yield action, f"/etc/sparkiac/secrets/{subject.removeprefix('secret ')}"
-        elif action == "reload" and subject.startswith(effects.CLIENTS):
-            yield "clients", subject.removeprefix(effects.CLIENTS), because.removesuffix("; no restart")
+        elif action == "reload" and subject.split(" of ")[0] in effects.LISTS:
+            yield (*subject.split(" of "), because.removesuffix("; no restart"))
         elif action in ("write", "delete", "reload"):
             yield from (("delete" if action == "delete" else "write", path) for path in self._paths(because))
         elif action in ("open", "close", "move"):

@@ -51,6 +51,11 @@ EXCEPTIONS: Final = {
         (f"sources.*.{key}" for key in RecipeSource.model_fields),
         "decides which recipes can be named",
     ),
+    **dict.fromkeys(
+        ("monitoring.prometheus.reachable_from", "monitoring.alertmanager.reachable_from"),
+        "listens on loopback unless `bind` says otherwise",
+    ),
+    "per_host.*.egress": "a node of a group uses the network of its host",
     "container.files.*.why": "shown only while nothing says where the file comes from, and then there is no plan",
 }
 """End of a field's place → why nothing depends on its value."""

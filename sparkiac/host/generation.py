@@ -215,6 +215,8 @@ class GenerationPlan(NamedTuple):
     """Whether units start even if their ports cannot be closed until they have passed."""
     clients: Mapping[str, Clients]
     """Unit → who may connect to it; everybody who reaches its port if it is not there."""
+    egress: Mapping[str, tuple[str, ...]]
+    """Unit → networks and addresses that its container may connect to; everything if it is not there."""
     needs: Needs
 
 

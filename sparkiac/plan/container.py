@@ -76,6 +76,8 @@ class ContainerNetwork(NamedTuple):
     """Address and port on the host; None if it accepts no requests."""
     clients: tuple[str, ...] | None = None
     """Networks and addresses that may connect there; None is everybody who reaches it."""
+    egress: tuple[str, ...] | None = None
+    """Networks and addresses that the container may connect to; None is everything."""
     published: Published | None = None
     """Port that Docker publishes; None with host networking."""
     host: bool = False

@@ -187,6 +187,7 @@ def _network(node: DeploymentNode, part: Part, options: Mapping[str, Any]) -> Co
     return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
         clients=node.values.reachable_from,
+        egress=(node.values.egress or ()) if node.alone else None,
         published=Published(node.address, port, options[node.engine.port]) if node.alone else None,
         host=not node.alone,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),

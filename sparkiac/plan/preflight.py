@@ -83,7 +83,7 @@ def expectations(
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
         links=group_links(host),
         ports=_ports(host),
-        nft=values.nft == "required" and (helps or any(map(_reached, host.units))),
+        nft=values.nft == "required" and (helps or any(map(_filtered, host.units))),
         secrets=tuple(ExpectedSecret(name, "0600", header) for name, header in secrets.items()),
         logins=_logins(containers),
         store=expected_stores(containers, staged=stores, unpinned=unpinned),
@@ -91,10 +91,14 @@ def expectations(
     )
 
 
-def _reached(unit: Container | Program) -> bool:
-    """Return whether other hosts reach a unit."""
+def _filtered(unit: Container | Program) -> bool:
+    """Return whether other hosts reach a unit, or it may not connect to everything."""
     network = unit.network
-    return network.group_ports is not None or (network.listen is not None and network.listen[0] != LOOPBACK)
+    return (
+        network.group_ports is not None
+        or network.egress is not None
+        or (network.listen is not None and network.listen[0] != LOOPBACK)
+    )
 
 
 def expected_stores(
@@ -108,9 +112,11 @@ def expected_stores(
     downloaded = {(store.path, stored.repository.model) for store in staged for stored in store.models}
     by_path: dict[str, dict[str, list[Container]]] = {}
     for container in containers:
+        path = container.weights.store
+        found = {} if path is None else by_path.setdefault(path, {})
         for entry, model in _entries(container, unpinned):
-            if container.weights.store is not None and (container.weights.store, model) not in downloaded:
-                by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
+            if path is not None and (path, model) not in downloaded:
+                found.setdefault(entry, []).append(container)
     return tuple(_store(path, found) for path, found in sorted(by_path.items()))
 
 

@@ -35,6 +35,7 @@ def notes(container: Container, target: str) -> Iterator[tuple[str, str]]:
         **{f"load_memory.{key}": True for key in load_memory},
         "description": container.description != server.model,
         "clients": bool(server.clients),
+        "egress": container.network.egress != (),
         "reachable_from": container.network.clients is not None,
     }
     return ((key, why) for key, why in reasons(target).items() if differs.get(key))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_interface
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.engines.engine import HUB_HOME, HUB_HOMES
 from sparkiac.host.generation import OwnFolder
+from sparkiac.model.forms import HANDLE
 from sparkiac.model.references import hub_file
-from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, StoredModel
+from sparkiac.plan.parts import BindMount, ModelRepository, ModelStore, Peer, StoredModel
 from sparkiac.plan.topology import address_towards
 from sparkiac.resolve.fabric import links_of
 
@@ -125,6 +129,31 @@ def with_layout(container: Container) -> Iterator[tuple[str, str]]:
     """Yield the repositories that a container needs, each with the layout in which its store contains it."""
     yield from ((name, "hub") for name in container.weights.models)
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
+
+
+def mounted(container: Container) -> tuple[BindMount, ...]:
+    """Return the mounts of a container on its host: of a model store, only the models and files that it reads."""
+    return tuple(part for mount in container.storage.mounts for part in _parts(container, mount))
+
+
+def _parts(container: Container, mount: BindMount) -> Iterator[BindMount]:
+    """Yield a mount, or those of what a container reads in a store. One that it writes to stays whole."""
+    command, options = container.command, container.server.options
+    hub = command.env.get("HF_HOME", HUB_HOME)
+    elsewhere = any(name in command.env for name in HUB_HOMES[1:]) or "lora_modules" in options
+    holds_hub = f"{hub}/".startswith(f"{mount.target}/") or mount.target == f"{hub}/hub"
+    values = (value for name, value in command.env.items() if name != "HF_HOME")
+    path = re.compile(rf"(?<![\w./-]){re.escape(mount.target)}(?![\w.-])((?:/[\w.@+-]+)*)")
+    parts = {found for text in (*command.words, *chain(*command.pre_start), *values) for found in path.findall(text)}
+    if mount.target == hub:
+        named = (*container.weights.models, str(options.get("tokenizer", "")))
+        parts |= {f"/hub/models--{name.replace('/', '--')}" for name in named if re.fullmatch(HANDLE, name)}
+    elif holds_hub:
+        elsewhere = True
+    if mount.source != container.weights.store or not mount.read_only or elsewhere or "" in parts or not parts:
+        yield mount
+    else:
+        yield from (BindMount(mount.source + part, mount.target + part, read_only=True) for part in sorted(parts))
 
 
 def _repository(name: str, locked: LockedModel, own: OwnModel | None) -> ModelRepository:

@@ -6,12 +6,14 @@ from typing import Any, Final
 
 from sparkiac.engines.engine import CACHE
 from sparkiac.host.generation import mac_address
-from sparkiac.plan import BindMount, Container, Export, Health, confinement
+from sparkiac.plan import BindMount, Container, Export, Health, confinement, weights
 from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
 
 _NO_KEY: Final = "none"
 """Entry in a list of keys for a server that requires no key."""
+_NO_NAMES: Final = ["127.0.0.1"]
+"""Server for names outside of Docker, in the container itself: a question fails at once, and none leaves the host."""
 RETRIES: Final = 4
 """Health checks in a row that must fail before a container counts as unhealthy."""
 START_INTERVAL_S: Final = 5
@@ -49,6 +51,7 @@ def _service(container: Container) -> dict[str, Any]:
         "ports": ports(container),
         "network_mode": "host" if container.network.host else None,
         "networks": {shared: {"aliases": [container.name]}} if shared else None,
+        "dns": _NO_NAMES if container.network.egress == () else None,
         "mac_address": mac_address(container.unit) if container.network.published else None,
         "extra_hosts": list(container.network.extra_hosts),
         **confinement.compose(confinement.ACCESS, container.confinement),
@@ -113,7 +116,7 @@ def grace_s(stop_s: int) -> int:
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
     extra = [BindMount(file.path, file.target, read_only=True) for file in container.storage.files]
-    volumes = [bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
+    volumes = [bind(mount) for mount in sorted((*weights.mounted(container), *extra), key=lambda mount: mount.target)]
     cache = cache_path(container)
     if cache is not None:
         volumes.append({"type": "bind", "source": cache, "target": CACHE, "bind": {"create_host_path": False}})

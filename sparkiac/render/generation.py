@@ -53,6 +53,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
         group=host.group,
         nft_optional=host.values.nft == "optional",
         clients={name: _clients(each) for name, each in host.clients.items()},
+        egress={each.unit: each.network.egress for each in host.units if each.network.egress is not None},
         needs=_needs(host),
     )
     return Artifact(PATH, jsontext.dump(found))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sparkiac.host.generation import EARLYOOM, GroupNode
 from sparkiac.host.switch import effective
-from sparkiac.plan import Container, HostPlan, Plan
+from sparkiac.plan import Container, HostPlan, Plan, weights
 from sparkiac.plan.container import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.parts import ConfigDocument
@@ -124,7 +124,7 @@ def _container_unit(container: Container, host: HostPlan) -> dict[str, Any]:
     return {
         "name": container.name,
         "description": container.description,
-        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.storage.mounts} - own)],
+        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in weights.mounted(container)} - own)],
         "secrets": [secret.name for secret in container.secrets],
         **container.timeouts.model_dump(),
         "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),

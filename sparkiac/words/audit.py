@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final
 
-from sparkiac.plan import Container, Plan, exposure
+from sparkiac.plan import Container, Plan, exposure, weights
 from sparkiac.plan.container import Program
 from sparkiac.plan.exposure import OpenPort, SecretReader
 from sparkiac.render import summary
@@ -23,7 +23,7 @@ def page(plan: Plan, findings: Iterable[Finding], today: date) -> Blocks:
         "Who can reach what", table(("host", *summary.PORT_HEADS), ((each.host, *summary.port(each)) for each in ports))
     )
     yield from section("Answered without the key", table(("units", "paths"), _keyless(ports)))
-    yield from section("What containers may do beyond the default", table(("host", "unit", "may"), _privileges(plan)))
+    yield from section("What containers may do beyond the default", table(("host", "unit", "may"), privileges(plan)))
     yield from section("Secrets", table(("secret", "read by", "hosts"), _secrets(plan)))
     yield from section("Overdue pins", table(("host", "pinned", "review was due"), _overdue(plan, today)))
     yield from section("Findings", bullets(f"{each.code}: {each.message}" for each in doubtful(findings)))
@@ -33,7 +33,7 @@ def data(plan: Plan, findings: Iterable[Finding], today: date) -> Data:
     """Return the audit as plain data."""
     return {
         "ports": [port._asdict() for host in plan.hosts for port in exposure.of(host)],
-        "privileges": [dict(zip(("host", "unit", "may"), each, strict=True)) for each in _privileges(plan)],
+        "privileges": [dict(zip(("host", "unit", "may"), each, strict=True)) for each in privileges(plan)],
         "secrets": [dict(zip(("secret", "read_by", "hosts"), each, strict=True)) for each in _secrets(plan)],
         "overdue": [dict(zip(("host", "since", "review_by"), each, strict=True)) for each in _overdue(plan, today)],
         "findings": [{"code": each.code, "message": each.message} for each in doubtful(findings)],
@@ -54,7 +54,8 @@ def _keyless(ports: Iterable[OpenPort]) -> Iterator[Row]:
     yield from ((names(list(units)), " ".join(paths)) for paths, units in found.items())
 
 
-def _privileges(plan: Plan) -> Iterator[tuple[str, str, str]]:
+def privileges(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Return host, unit and what the unit may do beyond the default."""
     for host in plan.hosts:
         for unit in host.units:
             if isinstance(unit, Program):
@@ -69,6 +70,8 @@ def _of_container(unit: Container) -> Iterator[str]:
         yield "runs as the user of its image, which may be root"
     if unit.network.host:
         yield "uses the network of the host"
+    if unit.network.egress != ():
+        yield f"connects to {'everything' if unit.network.egress is None else names(unit.network.egress)}"
     if confined.ipc == "host":
         yield "shares memory with every process of the host"
     if not confined.read_only:
@@ -77,6 +80,8 @@ def _of_container(unit: Container) -> Iterator[str]:
         yield f"has {names(confined.devices)}"
     if written := [each.source for each in unit.storage.mounts if not each.read_only]:
         yield f"writes to {names(written)}"
+    if any(mount.source == unit.weights.store for mount in weights.mounted(unit)):
+        yield "sees every model of the store"
     if unit.server.options.get("trust_remote_code"):
         yield "runs code from the repository of its model"
 

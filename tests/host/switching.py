@@ -284,6 +284,7 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         "sysctls": list(sysctls),
         "packages": {},
         "clients": {},
+        "egress": {},
         "group": group,
         "nft_optional": False,
         "needs": needed,

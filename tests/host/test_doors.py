@@ -36,7 +36,7 @@ STORE = {"ports": ["29501", "29510-29599"], "peers": ["192.168.177.12", "fd00::1
 
 def installed(name: str) -> dict[str, Any]:
     """Return a plan with one unit."""
-    return {"units": [{"name": name, "listen": None, "turns": []}], "turns": [], "clients": {}}
+    return {"units": [{"name": name, "listen": None, "turns": []}], "turns": [], "clients": {}, "egress": {}}
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_clients_are_those_of_the_units_that_run(machine: Any, monkeypatch: 
     unit = {"listen": OWN, "turns": []}
     units = [{**unit, "name": "day", "turns": ["d"]}, {**unit, "name": "night", "turns": ["n"]}]
     lists = {name: {"networks": [network], "units": []} for name, network in (("day", CLIENT), ("night", OTHERS))}
-    plan = {"turns": ["d", "n"], "units": units, "clients": lists, "nft_optional": False}
+    plan = {"turns": ["d", "n"], "units": units, "clients": lists, "egress": {}, "nft_optional": False}
     monkeypatch.setattr(opening.store, "installed", lambda _: plan)
     monkeypatch.setattr(opening, "wrong_units", lambda *_: {})
     found = []
@@ -287,10 +287,56 @@ def test_the_clients_are_those_of_the_units_that_run(machine: Any, monkeypatch: 
     assert found == [{OWN: [CLIENT]}, {OWN: [OTHERS]}, {OTHER: [CLIENT], OWN: [OTHERS]}]
 
 
+UDP = """
+import socket, sys
+found = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
+if sys.argv[2:]:
+    found.settimeout(1)
+    found.bind((sys.argv[1], 53))
+    print("ready", flush=True)
+    try:
+        print(found.recv(9).decode())
+    except TimeoutError:
+        print("nothing")
+else:
+    found.sendto(b"query", (sys.argv[1], 53))
+"""
+
+
+def query(network: Network, address: str) -> str:
+    """Send a query to the port of DNS of the client, from the container; return what arrives."""
+    server = network.start("client", UDP, address, "serve")
+    assert server.stdout
+    assert server.stdout.readline() == "ready\n"
+    network.start("container", UDP, address).wait()
+    return server.stdout.read().strip()
+
+
+@pytest.mark.parametrize("filtered", ["0", "1"])
+def test_a_confined_container_answers_and_connects_to_nothing(network: Network, machine: Any, filtered: str) -> None:  # noqa: ANN401
+    """Neither to the host, to its neighbours nor to other machines, by TCP, by UDP and by a query for a name."""
+    if not network.filter_bridges(filtered) and filtered == "1":
+        pytest.skip("needs the kernel module br_netfilter")
+    container, client, neighbour = (Caller(network, where) for where in ("container", "client", "neighbour"))
+    places = ["10.77.1.2:9100", "fd77:1::2:9106", "10.77.2.1:9000", "10.77.2.3:8000"]
+    inside = [PUBLISHED, "fd77:2::2:8006"]
+    assert reach(container, *places) == ["ok"] * 4
+    assert [query(network, each) for each in ("10.77.1.2", "fd77:1::2")] == ["query"] * 2
+    doors.change(machine, lambda found: found._replace(egress={"sparkiac-a": []}))
+    assert "ok" not in reach(container, *places)
+    assert [query(network, each) for each in ("10.77.1.2", "fd77:1::2")] == ["nothing"] * 2
+    network.spaces.ip_of("container", "neigh", "flush", "all")
+    assert (reach(client, *inside), reach(neighbour, "10.77.2.2:8000")) == (["ok"] * 2, ["ok"])
+    assert reach(neighbour, *places[:3]) == ["ok"] * 3, "the others"
+    doors.change(machine, lambda found: found._replace(egress={"sparkiac-a": ["10.77.1.2", "fd77:1::/64"]}))
+    assert [each == "ok" for each in reach(container, *places)] == [True, True, False, False]
+    assert query(network, "10.77.1.2") == "query"
+
+
 def test_a_record_of_a_former_version_keeps_what_it_has(machine: Any) -> None:  # noqa: ANN401
     doors.admit(machine, "_9001", ["9001"], ["10.77.1.2"])
     path = machine.path(doors.RECORD)
-    former = {key: value for key, value in json.loads(path.read_text()).items() if key != "clients"}
+    former = {key: value for key, value in json.loads(path.read_text()).items() if key not in {"clients", "egress"}}
     path.write_text(json.dumps(former))
     assert list(doors.read(machine).peers) == ["_9001"]
 

@@ -29,7 +29,16 @@ class Planned(Host):
         """Plan it."""
         super().__init__(root)
         units = [unit("a", listen=listen), unit("b")]
-        keys = {"host": "spark-01", "memory_bytes": None, "turns": [], "sysctls": [], "packages": {}, "group": None}
+        keys = {
+            "host": "spark-01",
+            "memory_bytes": None,
+            "turns": [],
+            "sysctls": [],
+            "packages": {},
+            "group": None,
+            "clients": {},
+            "egress": {},
+        }
         needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
         self.planned = {**keys, "nft_optional": False, "needs": needs, "units": units, **plan}
         self.write(f"/{PROGRAM.store.PLAN}", PROGRAM.json.dumps(self.planned))
@@ -123,7 +132,7 @@ def test_a_list_of_clients_is_written_before_any_server_starts_and_without_nft_n
     PROGRAM.opened(host, "sparkiac-a")
     assert (SET in host.table, CLOSED in host.table) == (True, False)
     host.broken = "Error: nothing works"
-    fault = "no port has its list of clients: nft does not work on this host: Error: nothing works"
+    fault = "the lists of clients and of egress are not in force: nft does not work on this host: Error: nothing works"
     other = {**host.planned, "clients": {"sparkiac-a": {"networks": [], "units": []}}}
     with pytest.raises(doors.DoorsError, match=f"^{fault}; or set `nft: optional` for this host$"):
         opening.allow(host, other)
@@ -132,17 +141,27 @@ def test_a_list_of_clients_is_written_before_any_server_starts_and_without_nft_n
 
 
 def test_a_changed_list_is_announced_and_is_no_restart() -> None:
-    plan = {"units": [unit("a", listen=LAN), unit("b")], "clients": {}}
+    plan = {"units": [unit("a", listen=LAN), unit("b")], "clients": {}, "egress": {"sparkiac-b": ["10.0.0.0/8"]}}
     listed = {**plan, "clients": LISTED}
     lines = [
         [each.line() for each in effects.ports(new, old)]
-        for new, old in ((listed, plan), (plan, listed), (listed, listed), ({**plan, "units": []}, listed))
+        for new, old in (
+            (listed, plan),
+            (plan, listed),
+            (listed, listed),
+            ({**plan, "units": []}, listed),
+            ({**plan, "egress": {"sparkiac-a": []}}, plan),
+        )
     ]
     assert lines == [
         ["reload clients of sparkiac-a: 10.0.0.0/8; no restart"],
         ["reload clients of sparkiac-a: everybody; no restart"],
         [],
         ["close 10.0.0.1:8001: port of sparkiac-a"],
+        [
+            "reload egress of sparkiac-a: nothing; no restart",
+            "reload egress of sparkiac-b: everything; no restart",
+        ],
     ]
 
 

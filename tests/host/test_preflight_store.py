@@ -44,6 +44,17 @@ def test_missing_weights_are_staged_before_anything_starts(store: Checked, machi
     assert line.hint == "download it: hf download a/b --cache-dir /srv/models"
 
 
+def test_a_token_in_a_store_is_named_and_its_value_is_not(store: Checked, machine: Make) -> None:
+    host = machine()
+    assert store(host) == []
+    place = host.path("/srv/models/token")
+    place.parent.mkdir(parents=True)
+    place.write_text("hf_canary")
+    [line] = store(host)
+    assert (line.state, line.found) == ("warn", "has a token of the hub: token")
+    assert "canary" not in str(line)
+
+
 @pytest.mark.parametrize("name", ["models--a--b", "a/b"])
 def test_a_missing_gated_model_wants_licence_and_token(store: Checked, machine: Make, name: str) -> None:
     """(HST004) Once it is staged, nobody asks for them again."""

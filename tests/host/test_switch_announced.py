@@ -103,9 +103,7 @@ class Facts:
         self.units = {name: replace(unit) for name, unit in host.units.items() if not name.startswith(PROGRAMS)}
         planned = store.load(host, state.read(host).committed).plan["units"]
         self.planned = {each["name"] for each in planned}
-        listed = store.load(host, state.read(host).committed).plan["clients"]
-        names = (", ".join((*each["networks"], *each["units"])) for each in listed.values())
-        self.clients = dict(zip(listed, names, strict=True))
+        self.lists = dict(lists(store.load(host, state.read(host).committed).plan))
         self.ports = {each["listen"]: each["name"] for each in planned if each["listen"]}
 
 
@@ -127,9 +125,17 @@ def happened(before: Facts, after: Facts) -> Iterator[Deed]:
         yield "write" if path in after.files else "delete", path
     for listen in differing(before.ports, after.ports):
         yield "port", listen, before.ports.get(listen, ""), after.ports.get(listen, "")
-    for name in differing(before.clients, after.clients) & after.planned:
-        yield "clients", name, after.clients.get(name, "everybody") or "this host only"
+    changed = (each for each in differing(before.lists, after.lists) if each[1] in after.planned & before.planned)
+    yield from ((*each, after.lists.get(each, effects.LISTS[each[0]][0])) for each in changed)
     yield from (("kernel", key, after.kernel[key]) for key in differing(before.kernel, after.kernel))
+
+
+def lists(plan: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield which unit has a list of clients or of what it may connect to, and the list."""
+    for name, each in plan["clients"].items():
+        yield ("clients", name), ", ".join((*each["networks"], *each["units"])) or "this host only"
+    for name, networks in plan["egress"].items():
+        yield ("egress", name), ", ".join(networks) or "nothing"
 
 
 def differing(one: Mapping[str, object], two: Mapping[str, object]) -> set[str]:

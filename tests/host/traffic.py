@@ -57,6 +57,7 @@ table ip docker {
 
 CONTAINER, PROXY = "sparkiac-a", "10.77.1.1:8001"
 """Unit of the container; where a stand-in for docker-proxy listens, which serves other containers of its bridge."""
+FORWARDING = ("/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding")
 BRIDGED = "/proc/sys/net/bridge/bridge-nf-call"
 
 
@@ -92,12 +93,13 @@ class Network:
             for gateway in (f"10.77.{number}.1", f"fd77:{number}::1"):
                 self.spaces.ip_of(where, "route", "add", "default", "via", gateway)
         self.spaces.ip_of("host", "address", "add", "10.77.1.9/24", "dev", "client")
-        forward = self.spaces.within("host", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
-        subprocess.run(forward, check=True)
+        forward = self.spaces.within("host", "sh", "-c", f"echo 1 | tee {' '.join(FORWARDING)}")
+        subprocess.run(forward, check=True, stdout=subprocess.DEVNULL)
         self.publish()
         for where, places in (
             ("container", ["0.0.0.0:8000", ":::8006"]),
             ("neighbour", ["0.0.0.0:8000"]),
+            ("client", ["0.0.0.0:9100", ":::9106"]),
             ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001", PROXY]),
         ):
             server = self.start(where, SERVE, *places)

@@ -8,10 +8,12 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sparkiac.plan import exposure
 from sparkiac.plan.exposure import OpenPort
-from sparkiac.render import generation
+from sparkiac.render import compose, generation
+from sparkiac.words import audit
 from tests.plan.fleets import ONES, PAIR, SPARK, deployment, planned, service
 
 
@@ -125,6 +127,36 @@ def test_hosts_that_watch_servers_are_added_and_exporters_have_the_list_of_their
         f"spark-01/{name}": ["10.0.0.0/8", "192.168.1.12", "192.168.177.12"]
         for name in ("chat", "gpu-exporter", "node-exporter")
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "egress", "dns"),
+    [
+        ("bind: lan", [], ["127.0.0.1"]),
+        ("egress: [10.9.0.0/16]", ["10.9.0.0/16"], None),
+        ("egress: null", [], ["127.0.0.1"]),
+    ],
+)
+def test_a_model_server_connects_to_what_the_inventory_lists(
+    line: str, egress: list[str], dns: list[str] | None
+) -> None:
+    [host] = planned(deployment(line)).hosts
+    assert json.loads(generation.render(host, defaultdict(tuple)).content)["egress"] == {"sparkiac-chat": egress}
+    assert yaml.safe_load(compose.project(host.containers[0]))["services"]["server"].get("dns") == dns
+    assert host.preflight.nft
+
+
+def test_groups_and_services_connect_to_everything_and_the_audit_says_so() -> None:
+    for text in (PAIR, service("port: 9000")):
+        for host in planned(text).hosts:
+            assert json.loads(generation.render(host, defaultdict(tuple)).content)["egress"] == {}
+        assert all("connects to everything" in may for _, _, may in audit.privileges(planned(text)))
+    assert "connects" not in str([*audit.privileges(planned(deployment()))])
+
+
+def test_a_host_whose_servers_are_on_loopback_needs_nft_too() -> None:
+    [host] = planned(deployment("bind: loopback")).hosts
+    assert host.preflight.nft
 
 
 def test_the_port_for_copies_is_that_of_the_playbooks() -> None:

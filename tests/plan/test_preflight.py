@@ -57,9 +57,11 @@ def test_nftables_must_work_where_other_hosts_reach_a_unit() -> None:
     assert [host.preflight.nft for host in planned(PAIR).hosts] == [True, True], (
         "the first counts votes, the second leads"
     )
-    assert not wanted(deployment("bind: loopback")).nft
-    copied = deployment(
-        "bind: loopback", host="spark-01: {address: 1.1.1.1, images_from: spark-02}, spark-02: {address: 1.1.1.2}"
+    assert not wanted(service("port: 80", "bind: loopback")).nft
+    copied = service(
+        "port: 80",
+        "bind: loopback",
+        host="spark-01: {address: 1.1.1.1, images_from: spark-02}, spark-02: {address: 1.1.1.2}",
     )
     assert [host.preflight.nft for host in planned(copied).hosts] == [False, True], "the second gives images"
     optional = planned(deployment(host="spark-01: {address: 192.168.1.11, nft: optional}")).hosts[0]
@@ -196,4 +198,5 @@ def test_a_plain_directory_is_compared_as_such() -> None:
 def test_a_container_without_a_store_or_models_requires_nothing(names: tuple[str, ...] | None) -> None:
     chat = container(deployment())
     change = {"store": None} if names is None else {"models": names}
-    assert stores([chat._replace(weights=chat.weights._replace(**change))]) == ()
+    found = stores([chat._replace(weights=chat.weights._replace(**change))])
+    assert [each.models for each in found] == ([] if names is None else [()]), "a store is looked through for tokens"

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from sparkiac.plan import weights
 from sparkiac.render import staging
 from tests.plan.fleets import COMMIT, LOCK, PAIR, checked, container, deployment, planned, said
 
@@ -234,3 +235,51 @@ def test_each_node_of_a_group_compares_a_model_of_the_users_with_its_manifest() 
         assert found == ("/srv/models/me/bot", "7" * 40, "models/me--bot.json")
         assert ("/srv/models/me/bot", "/model", True) in [each[:3] for each in host.containers[0].storage.mounts]
     assert [host.weights_from for host in plan.hosts] == [(), (("spark-01", "192.168.177.11"),)]
+
+
+def mounted(*lines: str, inside: str = "") -> list[tuple[str, str]]:
+    """Return source and target of what is below the model store, or of what is mounted below a path."""
+    found = weights.mounted(container(deployment(*lines)))
+    return [(each.source, each.target) for each in found if each.target.startswith(inside or "/models")]
+
+
+MODEL = ("/srv/models/hub/models--example--model", "/models/hub/models--example--model")
+OTHER = ("/srv/models/hub/models--example--big", "/models/hub/models--example--big")
+WHOLE = ("/srv/models", "/models")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((), [MODEL]),
+        (("speculative: {method: eagle3, model: example/big}",), [OTHER, MODEL]),
+        (("needs_models: [example/big]",), [OTHER, MODEL]),
+        (("set: {tokenizer: example/big}",), [OTHER, MODEL]),
+        (
+            ("set: {chat_template: /models/me/chat.jinja}",),
+            [MODEL, ("/srv/models/me/chat.jinja", "/models/me/chat.jinja")],
+        ),
+        (("set: {download_dir: /models}",), [WHOLE]),
+        (("set: {lora_modules: [a=me/adapter]}",), [WHOLE]),
+        (("env: {HF_HUB_CACHE: /models/hub}",), [WHOLE]),
+        (("container: {mounts: {/models: {source: model_store, read_only: false}}}",), [WHOLE]),
+        (("env: {HF_HOME: /models/home}",), [WHOLE]),
+    ],
+)
+def test_of_a_store_only_what_a_container_reads_is_mounted(
+    lines: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    assert mounted(*lines) == expected
+
+
+def test_a_folder_of_the_user_is_mounted_as_it_is() -> None:
+    assert mounted("container: {mounts: {/data: {source: /srv/data}}}", inside="/data") == [("/srv/data", "/data")]
+
+
+def test_a_drafter_in_a_folder_of_the_store_is_mounted_alone() -> None:
+    lines = (
+        "env: {HF_HOME: null}",
+        "model_path: /target",
+        "speculative: {method: dflash, model: /models/example/big}",
+    )
+    assert mounted(*lines) == [("/srv/models/example/big", "/models/example/big")]

@@ -59,7 +59,7 @@ def test_a_deployment(rendered: Rendered) -> None:
     assert chat["image"].startswith("nvcr.io/nvidia/vllm@sha256:")
     assert chat["ports"] == [{"host_ip": "192.168.1.11", "published": "8001", "target": 8000, "protocol": "tcp"}]
     assert [(each["source"], each["target"], each.get("read_only")) for each in chat["volumes"]] == [
-        ("/srv/models", "/models", True),
+        ("/srv/models/hub/models--example--model", "/models/hub/models--example--model", True),
         ("/usr/local/lib/sparkiac", "/run/sparkiac/lib", True),
         ("/etc/sparkiac/chat/promise.json", "/run/sparkiac/promise.json", True),
         (chat["volumes"][3]["source"], "/cache", None),

@@ -99,7 +99,8 @@ def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
 
 def test_the_unit_waits_for_every_mounted_path(rendered: Rendered) -> None:
     found = unit(rendered(deployment())[UNIT])
-    assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/cache/sparkiac /var/lib/docker /srv/models"]
+    store = "/srv/models/hub/models--example--model"
+    assert found["Unit"]["RequiresMountsFor"] == [f"/etc/sparkiac /var/cache/sparkiac /var/lib/docker {store}"]
 
 
 def test_the_unit_stays_as_it_is_when_an_option_changes(rendered: Rendered) -> None:

@@ -11,7 +11,8 @@ container in the network of the host.
 
 Containers that share a Docker network with a unit reach it through the bridge, without its port on the host and without
 those hooks, unless br_netfilter is loaded and set. The table `bridge sparkiac` refuses them by the MAC address of the
-container that is closed or drained.
+container that is closed or drained. It also refuses what a container sends that may not connect to everything, except
+answers.
 
 The record in /run says what the tables have. Each change writes them whole in one transaction.
 """
@@ -58,6 +59,8 @@ class Doors(NamedTuple):
     """Unit without prefix, or _PORT → ports that are open for peers only."""
     clients: Mapping[str, Clients] = {}
     """address:port → who may connect there; the host itself always may."""
+    egress: Mapping[str, list[str]] = {}
+    """Unit → networks and addresses that its container may connect to."""
     table: str = ""
     """The tables as nft lists them after they were written; empty if there are none."""
 
@@ -148,7 +151,8 @@ def put(machine: LocalHost, doors: Doors) -> None:
 def commands(doors: Doors, refusal: str) -> list[str]:
     """Return the commands that write the tables."""
     refused = {"closed": [*doors.shut.values()], "drained": [*doors.drained.values()]}
-    return rules.commands(refused, [*doors.shut, *doors.drained], doors.peers, doors.clients, refusal)
+    found = rules.commands(refused, doors.peers, doors.clients)
+    return [*found, *rules.of_bridges([*doors.shut, *doors.drained], doors.egress, refusal)]
 
 
 def named(doors: Doors) -> dict[str, dict[str, dict[str, list[str]]]]:
@@ -172,7 +176,7 @@ def locked(machine: LocalHost) -> Iterator[None]:
 
 def read(machine: LocalHost) -> Doors:
     """Return the record; an empty one if there is none, or one that this version does not know."""
-    found = local.read_record(machine, RECORD, Doors, {"clients": {}})
+    found = local.read_record(machine, RECORD, Doors, {"clients": {}, "egress": {}})
     if found is None:
         return Doors()
     for key, record in (("peers", PeerPorts), ("clients", Clients)):

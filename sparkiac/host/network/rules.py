@@ -22,6 +22,12 @@ FORMER_DRAIN, FORMER_PEERS = "inet sparkiac_drain", "inet sparkiac_store_"
 """Tables of former versions; the second is the beginning of a name."""
 REFUSALS = ("reject with tcp reset", "drop")
 """What happens to a packet in a bridge. Some kernels cannot answer it there."""
+ANSWERS = (
+    "meta l4proto tcp",
+    "ether type arp",
+    "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report }",
+)
+"""What a container sends that may not connect to anything, apart from the first packet of a connection."""
 EVERY = "0.0.0.0"  # noqa: S104
 
 
@@ -34,16 +40,9 @@ class PeerPorts(NamedTuple):
 
 
 def commands(
-    refused: Mapping[str, list[str]],
-    units: list[str],
-    peers: Mapping[str, PeerPorts],
-    clients: Mapping[str, Clients],
-    refusal: str,
+    refused: Mapping[str, list[str]], peers: Mapping[str, PeerPorts], clients: Mapping[str, Clients]
 ) -> list[str]:
-    """Return the commands that write the tables and remove those of former versions.
-
-    `refused` is the name of a set → what is in it, as address:port, and `units` are the units that it closes.
-    """
+    """Return the commands that write the first table and remove former ones; `refused` is set → address:port."""
     former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in peers)]
     found = [f"{verb} table {table}" for table in (TABLE, BRIDGES, *former) for verb in ("add", "delete")]
     if not any((*refused.values(), peers, clients)):
@@ -62,7 +61,7 @@ def commands(
         ]
     for number, (listen, listed) in enumerate(sorted(clients.items())):
         found += from_clients(number, listen, listed)
-    return [*found, *between_hosts(peers.values()), *between_containers(units, refusal)]
+    return [*found, *between_hosts(peers.values())]
 
 
 def from_clients(number: int, listen: str, clients: Clients) -> Iterator[str]:
@@ -99,14 +98,24 @@ def between_hosts(wanted: Iterable[PeerPorts]) -> Iterator[str]:
     yield from (f"add rule {chain} {port} {SYN} drop" for port, _ in ports)
 
 
-def between_containers(units: list[str], refusal: str) -> Iterator[str]:
-    """Return the commands that refuse connections to the containers of units from others in their Docker network."""
-    if units:
-        yield f"add table {BRIDGES}"
-        yield f"add set {BRIDGES} refused {{ type ether_addr; }}"
-        yield from (f"add element {BRIDGES} refused {{ {mac_address(unit)} }}" for unit in units)
-        yield f"add chain {BRIDGES} arriving {{ type filter hook prerouting priority -300; policy accept; }}"
-        yield f"add rule {BRIDGES} arriving ether daddr @refused {SYN} {refusal}"
+def of_bridges(refused: list[str], egress: Mapping[str, Iterable[str]], refusal: str) -> Iterator[str]:
+    """Return the commands of the second table: units to whom, and units from whom no connection is accepted."""
+    if not (refused or egress):
+        return
+    yield f"add table {BRIDGES}"
+    yield f"add chain {BRIDGES} arriving {{ type filter hook prerouting priority -300; policy accept; }}"
+    for name, units in (("refused", refused), ("confined", [*egress])):
+        yield f"add set {BRIDGES} {name} {{ type ether_addr; }}"
+        yield from (f"add element {BRIDGES} {name} {{ {mac_address(unit)} }}" for unit in units)
+    yield f"add rule {BRIDGES} arriving ether daddr @refused {SYN} {refusal}"
+    for unit, networks in sorted(egress.items()):
+        for network in networks:
+            place = f"{FAMILIES[ip_network(network).version]} daddr {network}"
+            yield f"add rule {BRIDGES} arriving ether saddr {mac_address(unit)} {place} accept"
+    rule = f"add rule {BRIDGES} arriving ether saddr @confined"
+    yield f"{rule} {SYN} {refusal}"
+    yield from (f"{rule} {answer} accept" for answer in ANSWERS)
+    yield f"{rule} drop"
 
 
 def element(listen: str) -> str:

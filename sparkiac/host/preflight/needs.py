@@ -18,6 +18,7 @@ from ..network import rules
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, compare, gib
 
 COMMIT = 40  # hexadecimal digits of a commit
+TOKENS = ("token", "stored_tokens")  # where `hf auth login` writes one
 VPN = ("tailscale", "wg", "zt", "tun")  # the beginnings of the names of interfaces
 HEADER = re.compile("[!-~]([ -~]*[!-~])?")  # an API key that an HTTP header carries unchanged
 
@@ -105,6 +106,9 @@ def check_store(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     """Check that a store has the models: in a Hugging Face cache, with or without hub/, or as directories org/name."""
     path = wanted["path"]
     hub = f"{path}/hub" if host.path(f"{path}/hub").is_dir() else path
+    for name in (each for each in TOKENS if host.path(f"{path}/{each}").is_file()):
+        hint = f"move {path}/{name} away: a container that sees the whole store reads it"
+        yield CheckResult("warn", f"store {path}", f"has a token of the hub: {name}", "weights only", hint)
     for entry in wanted["models"]:
         name, _, commit = entry.partition("@")
         places = [f"{path}/{name}"] if "/" in name else [f"{root}/{name}/snapshots" for root in (path, hub)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,23 @@ def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
 
 
 def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
-    """Let only the clients of a plan connect to its ports; `restore` forgets former ports when no switch is pending."""
-    listed = clients(machine, plan)
+    """Write who may connect to the ports of a plan, and what its containers may connect to.
+
+    `restore` forgets what a former plan had when no switch is pending.
+    """
+    listed, egress = clients(machine, plan), plan["egress"]
     try:
-        doors.change(machine, lambda found: found._replace(clients={**found.clients, **listed}))
+        doors.change(machine, lambda found: joined(found, listed, egress))
     except (DoorsError, OSError) as error:
-        fault = f"no port has its list of clients: {error}"
+        fault = f"the lists of clients and of egress are not in force: {error}"
         if not plan["nft_optional"]:
             raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
         say(fault)
+
+
+def joined(found: Doors, listed: Mapping[str, Clients], egress: Mapping[str, list[str]]) -> Doors:
+    """Return the record with further lists."""
+    return found._replace(clients={**found.clients, **listed}, egress={**found.egress, **egress})
 
 
 def clients(machine: LocalHost, plan: dict[str, Any]) -> dict[str, Clients]:
@@ -122,13 +131,13 @@ def restore(machine: LocalHost) -> None:
         wrong = wrong_units(machine, units)
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
-    former = switch_state.readable(machine).pending is not None
-    doors.change(
-        machine,
-        lambda found: current(found, [unit["name"] for unit in units])._replace(
-            wrong=wrong, clients={**found.clients, **listed} if former else listed
-        ),
-    )
+    pending = switch_state.readable(machine).pending is not None
+
+    def renewed(found: Doors) -> Doors:
+        kept = found if pending else found._replace(clients={}, egress={})
+        return current(joined(kept, listed, plan["egress"]), [unit["name"] for unit in units])._replace(wrong=wrong)
+
+    doors.change(machine, renewed)
 
 
 def wrong_units(machine: LocalHost, units: list[dict[str, Any]]) -> dict[str, str]:
