@@ -18,6 +18,8 @@ _METRICS_CONFIG: Final = "etc/sparkiac/metrics.json"
 _FLEET: Final = "sparkiac-fleet"
 _FLEET_CONFIG: Final = "etc/sparkiac/fleet.json"
 _WATCH: Final = "sparkiac-watch"
+_WATCH_EVERY_S: Final = 30
+"""A series of two minutes has five samples."""
 _TURN: Final = "sparkiac-turn"
 
 
@@ -31,8 +33,8 @@ def render(host: HostPlan) -> Iterator[Artifact]:
     if timer := host.fleet_timer:
         yield Artifact(_FLEET_CONFIG, jsontext.dump(timer.check))
         yield from _filled(_FLEET, _FLEET, {"period_s": timer.check.period_s, "secrets": timer.secrets})
-    if host.settings:
-        yield from _filled(_WATCH, _WATCH, {"every_s": METRICS_EVERY_S})
+    if host.is_watched:
+        yield from _filled(_WATCH, _WATCH, {"every_s": _WATCH_EVERY_S})
     for turn in host.turns:
         if turn.at is not None:
             yield from _filled(_TURN, f"{_TURN}-{turn.name}", {"turn": turn.name, "at": turn.at})
@@ -44,7 +46,7 @@ def units(host: HostPlan) -> Iterator[GenerationUnit]:
         yield _unit(_METRICS, _METRICS_CONFIG)
     if host.fleet_timer:
         yield _unit(_FLEET, _FLEET_CONFIG, secrets=host.fleet_timer.secrets)
-    if host.settings:
+    if host.is_watched:
         yield _unit(_WATCH)
     yield from (_unit(f"{_TURN}-{turn.name}") for turn in host.turns if turn.at is not None)
 

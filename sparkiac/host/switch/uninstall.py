@@ -24,8 +24,7 @@ from .store import GENERATIONS, HOME
 
 OWN = (
     "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "passed",
-    "programs",
-    "watch",
+    "programs", "watch",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(
