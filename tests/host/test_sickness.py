@@ -187,8 +187,16 @@ def test_what_the_journal_and_the_driver_say(tmp_path: Path, said: dict[str, str
     assert sickness.REMEDIES[kind]
 
 
-def test_a_shutdown_ends_a_journal_as_it_should(tmp_path: Path) -> None:
-    said = {"boot": entry("Journal stopped") + entry("late"), "last": entry("x")}
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Journal stopped",
+        "Reached target shutdown.target - System Shutdown.",
+        "Received client request to relinquish /var/log/journal access.",
+    ],
+)
+def test_a_shutdown_ends_a_journal_as_it_should(tmp_path: Path, line: str) -> None:
+    said = {"boot": entry(line) + entry("late"), "last": entry("x")}
     assert list(sampling.told(Machine(tmp_path, **said), time.time())) == []
 
 

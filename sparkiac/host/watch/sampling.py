@@ -25,8 +25,8 @@ STEPS = (
     "llamacpp:prompt_tokens_total", "llamacpp:tokens_predicted_total",
 )  # fmt: skip
 """Counters that grow with the steps of an engine. During a long prefill of vLLM, the first one does."""
-STOPPED = "Journal stopped"
-"""What journald writes last in a shutdown."""
+STOPPED = ("Journal stopped", "System Shutdown", "request to relinquish")
+"""What the journal has near its end after a shutdown; the last one where /var is a file system of its own."""
 DAY_S = 86_400
 
 
@@ -100,7 +100,7 @@ def told(machine: LocalHost, now_s: float) -> Iterator[Sickness]:
         yield Sickness(JOURNAL, None, f"the journal has not been written since {shown(last[-1][0])}")
     if float(machine.read("/proc/uptime").split()[0]) < DAY_S:
         before = entries(machine, "--boot=-1", "--lines=40")
-        if before and not any(STOPPED in text for _, text in before):
+        if before and not any(word in text for _, text in before for word in STOPPED):
             text = f"the journal of the boot before stops at {shown(before[-1][0])}, without a shutdown"
             yield Sickness(JOURNAL, None, text)
 
