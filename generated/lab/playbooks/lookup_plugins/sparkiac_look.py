@@ -25,7 +25,7 @@ description: Lines of JSON with the program and what it compares. Terms are the 
 """
 PROGRAMS = "roles/programs/files"
 PARTS = re.compile(
-    r"/(host/(?:(?:__init__|contract|durable|generation|local|state)"
+    r"/(host/(?:(?:__init__|contract|durable|generation|local|settings|state)"
     r"|stage/(?:__init__|layouts|store)"
     r"|switch/(?:__init__|actions|effective|effects|history|lease|look|record|store))\.py)$"
 )

@@ -1,4 +1,4 @@
-"""Files, commands, kernel settings and units of this host."""
+"""Files, commands and units of this host."""
 
 from __future__ import annotations
 
@@ -84,16 +84,11 @@ def free_bytes(path: Path) -> int:
     return status.f_bavail * status.f_frsize
 
 
-def setting(machine: LocalHost, key: str) -> Path:
-    """Return the file of a kernel setting."""
-    return machine.path("/proc/sys/" + key.replace(".", "/"))
-
-
-def value_of(machine: LocalHost, key: str) -> str | None:
-    """Return the value of a kernel setting, its words separated by spaces; None if the kernel does not have it."""
+def number(text: str) -> float | None:
+    """Return a number of nvidia-smi; None for [N/A]."""
     try:
-        return " ".join(setting(machine, key).read_text(encoding="utf-8").split())
-    except OSError:
+        return float(text)
+    except ValueError:
         return None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..local import FILES
+from ..settings import owner
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
@@ -41,7 +42,7 @@ class Change(NamedTuple):
     changed: Collection[str]
     """Files that the host does not have, or has with other content."""
     sysctls: Collection[str]
-    """Kernel settings with another value on the host."""
+    """Settings with another value on the host."""
     secrets: Collection[str]
     """Secrets that the host does not have, or has with another value."""
     restarting: Collection[str]
@@ -62,7 +63,7 @@ def going(files: Iterable[str], former: Iterable[str]) -> list[str]:
 
 
 def released(plan: dict[str, Any], former: dict[str, Any]) -> set[str]:
-    """Return the kernel settings that only the former plan has. They get the value from before sparkiac."""
+    """Return the settings that only the former plan has. They get the value from before sparkiac."""
     return {each["key"] for each in former["sysctls"]} - {each["key"] for each in plan["sysctls"]}
 
 
@@ -70,9 +71,9 @@ def of(change: Change) -> Iterator[Effect]:
     """Return everything that the switch does, except what happens to units."""
     yield from ports(change.plan, change.former)
     wanted = {each["key"]: each["value"] for each in change.plan["sysctls"]}
-    yield from (Effect("set", key, f"kernel setting, to {wanted[key]}") for key in change.sysctls)
+    yield from (Effect("set", key, f"{owner(key)} setting, to {wanted[key]}") for key in change.sysctls)
     released_keys = sorted(released(change.plan, change.former))
-    yield from (Effect("reset", key, "kernel setting, to the value before sparkiac") for key in released_keys)
+    yield from (Effect("reset", key, f"{owner(key)} setting, to the value before sparkiac") for key in released_keys)
     yield from (Effect("write", f"secret {name}", "new or changed") for name in change.secrets)
     yield from files(change)
     yield from staying(change)
