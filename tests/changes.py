@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import yaml
 
 from sparkiac import pipeline
+from sparkiac.model.catalog import OwnerSettings
 from sparkiac.model.inventory import Inventory
 from tests.e2e.lab import IMAGES, KEY
 from tests.everyfield import choices, places, put
@@ -85,6 +86,7 @@ MISSING: Final[dict[str, tuple[str, ...]]] = {
             "hosts.*.driver",
             "hosts.*.address",
             "hosts.*.images_from",
+            *(f"{place}.*.{key}" for place in ("hosts", "platforms") for key in OwnerSettings.model_fields),
         ),
     ),
     "weights, images or files that are on no server of the bed": (

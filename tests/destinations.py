@@ -42,6 +42,7 @@ _DERIVED: Final = (("host_vars", "group_vars", "generation.json"), ("PLAN.md",))
 
 EXCEPTIONS: Final = {
     "sources": "read by whoever reviews the inventory",
+    "platforms.*.gpu.max_clock_mhz": "only under a cap of the clock: it lowers the predicted speed of prompts",
     "platforms.*.installed_gib": "init finds the platform of a machine by it, and hosts name that of theirs",
     "extra_flags.why": "read by whoever reviews the inventory",
     "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",

@@ -142,6 +142,21 @@ class Drift(ReportedFacts):
     packages: tuple[DriftedPackage, ...] = ()
 
 
+class Sick(ReportedFacts):
+    """Something that is wrong with the machine."""
+
+    kind: Text
+    unit: Text | None = None
+    """Unit that it is about; None for the machine."""
+    text: Text
+    remedy: Text
+
+    @property
+    def words(self) -> str:
+        """Return what is wrong."""
+        return f"{self.kind}: {self.text}"
+
+
 class Restart(ReportedFacts):
     """The last start or failure of a unit since the boot."""
 
@@ -217,6 +232,8 @@ class HostFacts(ReportedFacts):
     drift: Drift | None = None
     doors: Text | None = None
     """What is wrong with the table of nftables that closes ports."""
+    sick: tuple[Sick, ...] = ()
+    """What its watch found lately."""
     units: tuple[Unit, ...] | None = None
     root: bool = True
     """Whether the program ran as root."""

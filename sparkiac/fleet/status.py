@@ -10,6 +10,7 @@ from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, Load, Softwa
 from sparkiac.fleet.query import Answer
 from sparkiac.host.conditions import applying
 from sparkiac.host.software import HostValues
+from sparkiac.host.watch.sickness import JOURNAL, KILLED, LOW_POWER
 from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
 
@@ -27,6 +28,8 @@ _NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
 _PRICE: Final = "apt changelog NAME shows what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _MOVED: Final = "install the pinned version again, or pin what runs: sparkiac lock INVENTORY --hosts --upgrade HOST"
+_SUSPECTED: Final = {LOW_POWER, JOURNAL, KILLED}
+"""What is over, or not certain."""
 _SHORT: Final = 8
 _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
@@ -126,6 +129,8 @@ def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Probl
     if machine.unpinnable and (known := host.preflight.unpinnable):
         hint = f"{known.code}: {known.hint}"
         yield Problem(UNHEALTHY if known.rdma_units else "warning", None, machine.unpinnable, hint)
+    for sick in (each for each in facts.sick if each.unit is None):
+        yield Problem("warning" if sick.kind in _SUSPECTED else UNHEALTHY, None, sick.words, sick.remedy)
     for link in host.preflight.links:
         if (state := machine.links.get(link.interface, "up")) != "up":
             text = f"the link {link.interface} of its groups is {state}"
@@ -224,7 +229,9 @@ def _listed(names: list[str] | tuple[str, ...]) -> str:
 
 def _units(host: HostPlan, facts: HostFacts) -> tuple[UnitStatus, ...]:
     """Return the planned units, then those that only the host has."""
-    found = {unit.name: unit for unit in facts.units or ()}
+    sick = {each.unit: each.words for each in facts.sick}
+    faults = (unit.model_copy(update={"fault": sick.get(unit.name, unit.fault)}) for unit in facts.units or ())
+    found = {unit.name: unit for unit in faults}
     engines = {unit.unit: unit.server.engine for unit in host.units}
     names = [name for name in host.start_order if facts.units is not None]
     return tuple(_status(name, found.get(name), engines.get(name)) for name in dict.fromkeys([*names, *found]))

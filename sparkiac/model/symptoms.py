@@ -8,9 +8,12 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sparkiac.model.base import Code, Model, Name, OptionName, ShortText, Version
 
-SymptomSource = Literal["log", "kernel", "container", "ansible", "answer", "metrics", "memory", "time", "bench"]
+SymptomSource = Literal[
+    "log", "kernel", "container", "ansible", "answer", "metrics", "memory", "machine", "time", "bench"
+]  # fmt: skip
 """Where a symptom appears: the log of the server, the kernel log, the output of Docker, a failure that Ansible reports,
-an API response, the metrics of the server, the memory of the host, a duration, or the output of a benchmark."""
+an API response, the metrics of the server, the memory of the host, its power, heat or journal, a duration, or the
+output of a benchmark."""
 Comparison = Literal["below", "at-most", "not", "at-least", "above"]
 
 

@@ -143,6 +143,11 @@ class HostPlan(NamedTuple):
         return any(each.path == ("monitoring", "exporters", "node") for each in self.containers)
 
     @property
+    def is_watched(self) -> bool:
+        """Return whether a timer keeps its settings and recognises a sick machine."""
+        return bool(self.settings) or self.is_measured
+
+    @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Return everything that can have dependencies."""
         return (*self.containers, *self.programs, *self.config_files)

@@ -35,6 +35,8 @@ _METRICS_CONFIG: Final = "etc/sparkiac/metrics.json"
 _FLEET: Final = "sparkiac-fleet"
 _FLEET_CONFIG: Final = "etc/sparkiac/fleet.json"
 _WATCH: Final = "sparkiac-watch"
+_WATCH_EVERY_S: Final = 30
+"""A series of two minutes has five samples."""
 _TURN: Final = "sparkiac-turn"
 
 
@@ -109,8 +111,8 @@ def timers(host: HostPlan) -> Iterator[Artifact]:
     if timer := host.fleet_timer:
         yield Artifact(_FLEET_CONFIG, jsontext.dump(timer.check))
         yield from _filled(_FLEET, _FLEET, {"period_s": timer.check.period_s, "secrets": timer.secrets})
-    if host.settings:
-        yield from _filled(_WATCH, _WATCH, {"every_s": _METRICS_EVERY_S})
+    if host.is_watched:
+        yield from _filled(_WATCH, _WATCH, {"every_s": _WATCH_EVERY_S})
     for turn in host.turns:
         if turn.at is not None:
             yield from _filled(_TURN, f"{_TURN}-{turn.name}", {"turn": turn.name, "at": turn.at})
@@ -122,7 +124,7 @@ def _timer_units(host: HostPlan) -> Iterator[GenerationUnit]:
         yield _timer(_METRICS, _METRICS_CONFIG)
     if host.fleet_timer:
         yield _timer(_FLEET, _FLEET_CONFIG, secrets=host.fleet_timer.secrets)
-    if host.settings:
+    if host.is_watched:
         yield _timer(_WATCH)
     yield from (_timer(f"{_TURN}-{turn.name}") for turn in host.turns if turn.at is not None)
 

@@ -32,6 +32,7 @@ _SEEN: Final = {
     "answer": "an answer of the server",
     "metrics": "the metrics of the server",
     "memory": "the memory of the host",
+    "machine": "power, heat or the journal of the host",
     "time": "a duration",
     "bench": "the output of a benchmark",
 }

@@ -238,6 +238,22 @@ def test_exit_1_for_a_cut_cable_while_the_group_still_answers(fleet: Fleet, cli:
     assert as_json(cli) == (1, [f"spark-01 unhealthy: the link {LINK} of its groups is down"])
 
 
+def test_a_sick_machine_and_a_deadlocked_unit(fleet: Fleet, cli: Cli) -> None:
+    """A suspicion is a warning; a unit whose completions hang is not ready, whatever its health answers."""
+    low = {"kind": "low power", "unit": None, "text": "17 W at most", "remedy": "drain the host"}
+    dead = {"kind": "deadlocked", "unit": "sparkiac-chat", "text": "4 requests run without a step", "remedy": "x"}
+    fleet.answers(FIRST, host(unit("chat"), sick=[low]))
+    assert as_json(cli) == (0, ["spark-01 warning: low power: 17 W at most"])
+    fleet.answers(FIRST, host(unit("chat"), sick=[{**low, "kind": "heat"}, dead]))
+    assert as_json(cli) == (
+        1,
+        [
+            "spark-01 unhealthy: heat: 17 W at most",
+            "spark-01 unhealthy: unhealthy: deadlocked: 4 requests run without a step",
+        ],
+    )
+
+
 def test_exit_1_counts_more_than_3(fleet: Fleet, cli: Cli) -> None:
     fleet.answers(FIRST, host(unit("chat", fault="x"), drift={"sysctls": ["vm.swappiness"]}))
     assert as_json(cli) == (

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sparkiac.host import local as units_host
 from sparkiac.host import state as switch_state
+from sparkiac.host.generation import SICK
 from sparkiac.host.status import metrics as host_metrics
 from sparkiac.host.switch import lease as switch_lease
 from sparkiac.host.switch import starts as units_starts
@@ -115,6 +117,20 @@ def test_the_generation_and_its_files(machine: Machine) -> None:
     assert found[f'sparkiac_generation_info{{generation="{"a" * 16}"}}'] == 1
     machine.path(host_metrics.CONFIG).write_text("changed by hand")
     assert written(machine)["sparkiac_generation_changed_files"] == 1
+
+
+def test_what_the_watch_found_lately(machine: Machine) -> None:
+    one = {"kind": "heat", "unit": None, "text": "97 °C", "remedy": "air"}
+    path = machine.path(SICK)
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        json.dumps({"at_s": time.time(), "sick": [one, {**one, "kind": "deadlocked", "unit": "sparkiac-chat"}]})
+    )
+    found = written(machine)
+    assert found['sparkiac_sick{kind="heat"}'] == 1
+    assert found['sparkiac_sick{kind="deadlocked",unit="sparkiac-chat"}'] == 1
+    path.write_text(json.dumps({"at_s": time.time() - 4000, "sick": [one]}))
+    assert not any(series.startswith("sparkiac_sick") for series in written(machine))
 
 
 def test_the_age_of_the_lease(machine: Machine) -> None:

@@ -129,6 +129,7 @@ def test_a_lost_cap_is_seen_and_set_again(
     lose(spark)
     assert settings.read(spark, CLOCK_CAP) == "none"
     monkeypatch.setattr(watch, "LocalHost", lambda _root: spark)
+    monkeypatch.setattr(watch, "look", lambda *_: None)
     assert watch.main([]) == 0
     assert (spark.cap, settings.read(spark, CLOCK_CAP)) == (2000, "2000")
     assert "watch: GPU clock cap is none instead of 2000: set again" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from sparkiac.fleet import facts
 from sparkiac.host import local as units_host
 from sparkiac.host import series
 from sparkiac.host import state as switch_state
-from sparkiac.host.generation import PlacedFile, generation_id
+from sparkiac.host.generation import SICK, PlacedFile, generation_id
 from sparkiac.host.network import doors
 from sparkiac.host.status import journal
 from sparkiac.host.status import program as status_program
@@ -69,6 +69,7 @@ class Host(LocalHost):  # type: ignore[misc]
             "systemctl": SHOWN,
             "journalctl": message(STARTING, 90),
             "nvidia-smi": "2418, 3003, 41, [N/A]\n",
+            "docker": "",
             **answers,
         }
         self.ran: list[tuple[str, ...]] = []
@@ -428,6 +429,43 @@ def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host)
     assert found["detail"] == "unhealthy /health: HTTP 503"
     since = next(word for word in host.ran[1] if word.startswith("--since=@"))
     assert 85 <= time.time() - int(since.partition("@")[2]) < 150
+
+
+def test_a_kill_in_user_space_is_no_crash(host: Host) -> None:
+    lines = [message(STARTING, 90), message(STARTED, 60), message(FAILED, 32, "exit-code"), message(STARTING, 30)]
+    said = 'sending SIGTERM to process 4711 uid 0 "VLLM::EngineCor": badness 981, VmRSS 91234 MiB'
+    entry = {"__REALTIME_TIMESTAMP": "1", "MESSAGE": said, "_SYSTEMD_UNIT": "earlyoom.service"}
+    host.answers = {"--unit=earlyoom.service": json.dumps(entry), "--output=cat": "", "journalctl": "".join(lines)}
+    found = restarts(host)["sparkiac-chat"]
+    assert (found["cause"], found["detail"]) == ("ended for memory", f"earlyoom: {said}")
+
+
+@pytest.mark.parametrize(
+    ("checks", "fault"),
+    [
+        ([(20, 0), (5, 0)], None),
+        ([(200, 0), (100, 1), (5, 1)], None),
+        ([(500, 0), (400, 1), (310, 1)], "its health check last passed "),
+        ([(40, 1), (5, 1)], "none of its last health checks passed"),
+        ([], None),
+    ],
+)
+def test_a_state_that_no_health_check_has_renewed(
+    host: Host, service: Service, checks: list[tuple[int, int]], fault: str | None
+) -> None:
+    """It is that of the last answer of the prober; a server whose answers hang is not ready."""
+    install(host, chat(service))
+    host.answers["docker"] = "".join(f"{int(time.time()) - ago} {code}\n" for ago, code in checks)
+    [found] = read(host).units or ()
+    assert (found.fault or "").startswith(fault or "")
+    assert (found.fault is None) == (fault is None)
+
+
+@pytest.mark.parametrize(("ago_s", "kinds"), [(10, ["deadlocked"]), (4000, [])])
+def test_what_the_watch_found_lately(host: Host, ago_s: int, kinds: list[str]) -> None:
+    one = {"kind": "deadlocked", "unit": "sparkiac-chat", "text": "4 requests", "remedy": "restarted"}
+    host.write(SICK, json.dumps({"at_s": time.time() - ago_s, "sick": [one]}))
+    assert [each.kind for each in read(host).sick] == kinds
 
 
 def test_a_check_that_failed_before_the_start_is_the_cause(host: Host) -> None:

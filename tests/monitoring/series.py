@@ -112,6 +112,7 @@ CASES: Final[dict[str, Case]] = {
         50,
         15,
     ),
+    "MachineSick": Case({f'sparkiac_sick{{kind="deadlocked",unit="sparkiac-chat",{_HOST}}}': "0x9 1x20 0x20"}, 12, 45),
     "GenerationPending": Case({f"sparkiac_generation_pending{{{_HOST}}}": "0x9 1x80 0x20"}, 80, 100, 40),
     "GenerationMismatch": Case({f"sparkiac_generation_changed_files{{{_HOST}}}": "0x9 2x50 0x20"}, 50, 70, 20),
     "ClockWrong": Case({f"node_timex_sync_status{{{_HOST}}}": "1x9 0x30 1x20"}, 30, 50, 15),

@@ -54,7 +54,7 @@ def test_the_short_form_starts_everything() -> None:
     for host in ("spark-01", "spark-02"):
         assert f"hosts/{host}/etc/systemd/system/sparkiac-metrics.timer" in files
         units = json.loads(files[f"hosts/{host}/etc/sparkiac/generation.json"])["units"]
-        assert units[-1]["name"] == "sparkiac-metrics.timer"
+        assert [each["name"] for each in units[-2:]] == ["sparkiac-metrics.timer", "sparkiac-watch.timer"]
 
 
 def test_a_host_without_a_gpu_has_no_gpu_exporter() -> None:

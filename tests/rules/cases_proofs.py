@@ -12,6 +12,7 @@ _CONFIG: Final = (
     "config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}"
 )
 _LEFT: Final = "on spark-01, but only 89.2 GiB are left"
+_FLOOR: Final = "earlyoom of spark-01 ends a process below 63.5 GiB of available memory"
 _ASSUMED: Final = "as for vLLM 0.33.0: the version in example.org/x:1 is unknown"
 _LOCK: Final = f"""\
 version: 1
@@ -26,6 +27,11 @@ models:
 
 def _chat(options: str, *lines: str, model: str = "example/model") -> str:
     return deployment(_NGC, f"set: {options}", *lines).replace("example/model", model)
+
+
+def _with_floor(floor: str) -> str:
+    host = f"address: 192.168.1.11, memory: {{total_gib: 64}}, earlyoom_floor_gib: {floor}"
+    return f"name: lab\nhosts: {{spark-01: {{{host}}}}}\n"
 
 
 def _unproven(what: str, line: str = "7:12", name: str = "chat") -> tuple[str, ...]:
@@ -85,15 +91,8 @@ PROOFS: Final[dict[str, list[Case]]] = {
         ),
     ],
     "MEM105": [
-        Case(
-            "name: lab\nhosts: {spark-01: {address: 192.168.1.11, memory: {total_gib: 64}, earlyoom_floor_gib: 63}}\n"
-        ),
-        Case(
-            "name: lab\n"
-            "hosts: {spark-01: {address: 192.168.1.11, memory: {total_gib: 64}, earlyoom_floor_gib: 63.5}}\n",
-            "MEM105 2:84 earlyoom of spark-01 ends a process below 63.5 GiB of available memory, "
-            "and the plan leaves 64.0 GiB",
-        ),
+        Case(_with_floor("63")),
+        Case(_with_floor("63.5"), (f"MEM105 2:84 {_FLOOR}, and the plan leaves 64.0 GiB",)),
         Case(
             "name: lab\n"
             "platforms: {bare: {title: x, architecture: arm64, gpu: {name: gpu, compute_capability: '12.1'}}}\n"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from ..kills import kills
 from ..local import LocalHost
 
 STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
@@ -22,12 +23,15 @@ SUFFIX = ".service"
 US = 1_000_000
 LAST = re.compile(r"^(?:supervise|group): (?:stopping, last state: )?(.*)|^FAIL {4,}(.*(?:\n {4,}.*)*)", re.MULTILINE)
 """The last state of a server, or a check before its start that failed, whose further lines are indented."""
-FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY, REFUSED = (
+FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY, REFUSED, KILLED = (
     "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory", "not started",
+    "ended for memory",
 )  # fmt: skip
 CAUSES = {"watchdog": WATCHDOG, "oom-kill": OUT_OF_MEMORY}
 """Result of a unit → cause; other results are crashes, except `timeout`, which has two causes."""
 DETAIL_LINES = 200
+BEFORE_S = 60
+"""Time between the end of a process by earlyoom or systemd-oomd and that of its unit."""
 ALERTS = 200
 ALERTS_S = 5
 """An engine that logs every request can fill the journal of a day."""
@@ -106,6 +110,8 @@ def described(machine: LocalHost, name: str, failure: Message, run: list[Message
     """Return the cause of a failure; `run` are the messages since the start before it."""
     started = any(each.id == STARTED for each in run)
     said, check = detail(machine, name, run[0].time_s, failure.time_s)
+    if killed := kills(machine, f"@{int(failure.time_s) - BEFORE_S}", f"@{int(failure.time_s) + 1}"):
+        return {"ago_s": ago(failure), "cause": KILLED, "detail": killed[-1].text}
     cause = CAUSES.get(failure.result, REFUSED if check else CRASH)
     if failure.result == "timeout":
         cause = STOP_TIMEOUT if started else START_TIMEOUT

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
-from ..local import LocalHost, starred
+from ..generation import LATELY_S, SICK, SickRecord
+from ..local import LocalHost, read_record, starred
 from ..network import doors, rules
 from ..switch import drift as switch_drift
 from ..switch import store
@@ -40,6 +41,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
             "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
             "doors": pool.submit(doors_fault, machine),
+            "sick": pool.submit(sick, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
         }
         found = {name: part.result() for name, part in parts.items()}
@@ -52,6 +54,12 @@ def doors_fault(machine: LocalHost) -> str | None:
     """Return what is wrong with the tables of nftables; None without root, which alone can read them."""
     whole = doors.is_whole(machine, doors.read(machine))
     return None if whole else f"table {rules.TABLE} or {rules.BRIDGES} of nftables lacks what was written to it"
+
+
+def sick(machine: LocalHost) -> list[dict[str, Any]]:
+    """Return what is wrong with the machine; nothing if its watch has not run lately."""
+    found = read_record(machine, SICK, SickRecord)
+    return found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

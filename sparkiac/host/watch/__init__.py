@@ -1,1 +1,1 @@
-"""The watch of a host: a timer keeps its settings."""
+"""The watch of a host: a timer keeps its settings and recognises a sick machine."""

@@ -15,5 +15,6 @@ PROGRAMS = {
     "stage": "stage.program",
     "status": "status.program",
     "switch": "switch.program",
+    "watch": "watch.program",
 }
 """The programs, and the module of each."""

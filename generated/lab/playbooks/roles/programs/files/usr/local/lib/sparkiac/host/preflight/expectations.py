@@ -189,6 +189,10 @@ class Expectations(NamedTuple):
     memory_bytes: int | None
     idle_memory_bytes: int | None
     load_tuning: Mapping[str, str]
+    headless: str | None
+    """Address of a host that boots without a desktop."""
+    earlyoom: bool
+    """Whether earlyoom must be installed."""
     unpinnable: UnpinnableMemory | None
     host_facts: KnownSoftware | None
     disk: tuple[Disk, ...]

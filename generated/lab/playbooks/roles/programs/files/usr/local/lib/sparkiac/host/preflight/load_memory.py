@@ -23,7 +23,8 @@ from typing import Any
 
 from .. import durable
 from ..contract import validated
-from ..local import LocalHost, launch, launcher, setting
+from ..local import LocalHost, launch, launcher
+from ..settings import kernel_file
 from .expectations import LoadGuard
 
 RECORD = "/run/sparkiac/load-memory.json"
@@ -87,7 +88,7 @@ def holder(unit: str) -> str:
 def sysctls(machine: LocalHost, guard: dict[str, Any]) -> dict[str, str]:
     """Return the file and the value of each kernel setting."""
     root = machine.path("/")
-    return {f"/{setting(machine, each['key']).relative_to(root)}": each["value"] for each in guard["sysctls"]}
+    return {f"/{kernel_file(machine, each['key']).relative_to(root)}": each["value"] for each in guard["sysctls"]}
 
 
 def read_ahead(machine: LocalHost, guard: dict[str, Any]) -> dict[str, str]:

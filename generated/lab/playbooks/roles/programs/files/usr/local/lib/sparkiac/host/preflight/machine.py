@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
 import stat
 from collections.abc import Iterator
 from typing import Any
@@ -178,6 +180,37 @@ def check_facts(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
         yield CheckResult("ok", "software", shown, "nothing known against it")
 
 
+def check_headless(address: str, host: LocalHost) -> Iterator[CheckResult]:
+    """Check that the host keeps its address without a desktop: NetworkManager gives a user's connection to its user."""
+    running = host.run("systemctl", "show", "--property=ActiveState", "--value", "NetworkManager.service").strip()
+    listing = ("nmcli", "--terse", "--fields=UUID,DEVICE", "connection", "show", "--active")
+    listed = host.run(*listing) if running == "active" else ""
+    active = [line.rpartition(":") for line in listed.splitlines()]
+    serving = interfaces_of(address, host) & {device for _, _, device in active}
+    own = [
+        device
+        for uuid, _, device in active
+        if (device in serving or not serving)
+        and host.run("nmcli", "--get-values=connection.permissions", "connection", "show", uuid).strip()
+    ]
+    hint = "let all users use it: nmcli connection modify NAME connection.permissions ''; or remove `headless`"
+    found = f"a user's own connection on {', '.join(own)}" if own else "connections of the system"
+    yield compare(not own, "address without a desktop", found, "connections of the system", hint)
+
+
+def interfaces_of(address: str, host: LocalHost) -> set[str]:
+    """Return the interfaces with an address of this host; none if only another machine translates it."""
+    addresses = {each[4][0] for each in socket.getaddrinfo(address, None)}
+    found = json.loads(host.run("ip", "-json", "address", "show"))
+    return {each["ifname"] for each in found for one in each["addr_info"] if one.get("local") in addresses}
+
+
+def check_earlyoom(_wanted: bool, host: LocalHost) -> Iterator[CheckResult]:  # noqa: FBT001
+    """Check that earlyoom is installed: its unit gets other arguments."""
+    found = host.run("systemctl", "show", "--property=LoadState", "--value", "earlyoom.service").strip()
+    yield compare(found == "loaded", "earlyoom", found, "loaded", "install it: apt-get install earlyoom")
+
+
 CHECKS = {
     "architecture": Check(check_architecture, "the images are for another architecture; check the address of the host"),
     "nvidia-smi": Check(
@@ -193,6 +226,8 @@ CHECKS = {
     ),
     "idle_memory_bytes": Check(check_idle_memory, "check that Docker runs", "MEM017"),
     "load_tuning": Check(check_load_tuning, "remove the setting from the inventory; this kernel does not have it"),
+    "headless": Check(check_headless),
+    "earlyoom": Check(check_earlyoom),
     "unpinnable": Check(check_unpinnable),
     "host_facts": Check(check_facts),
 }

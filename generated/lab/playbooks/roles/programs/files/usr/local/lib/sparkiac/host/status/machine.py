@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .. import apt, software
-from ..local import LocalHost
+from ..local import LocalHost, number
 from ..preflight import machine as preflight_machine
 from ..preflight.host import parse_meminfo
 from ..software import line
@@ -51,14 +51,6 @@ def gpu(machine: LocalHost) -> tuple[str | None, dict[str, float | None] | None]
         return None, dict(zip(GPU, map(number, values), strict=False))
     said = (done.output.strip() or done.errors.strip()).splitlines()
     return said[0] if said else f"nvidia-smi ended with exit status {done.code}", None
-
-
-def number(text: str) -> float | None:
-    """Return a number of nvidia-smi; None for [N/A]."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def memory(machine: LocalHost) -> dict[str, int] | None:

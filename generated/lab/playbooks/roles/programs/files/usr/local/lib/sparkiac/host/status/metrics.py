@@ -21,7 +21,7 @@ from typing import Any
 from .. import durable, local
 from .. import state as switch_state
 from ..contract import validated
-from ..generation import ALERT, HostMetrics
+from ..generation import ALERT, LATELY_S, SICK, HostMetrics, SickRecord
 from ..local import LocalHost
 from ..switch import actions, drift, starts, store
 from ..switch import lease as switch_lease
@@ -48,6 +48,7 @@ HELP = {
     "sparkiac_generation_changed_files": ("gauge", "Files that differ from those of the generation."),
     "sparkiac_generation_info": ("gauge", "The committed generation, as a label."),
     "sparkiac_turn_info": ("gauge", "The current turn, as a label."),
+    "sparkiac_sick": ("gauge", "Whether the watch of the host found this sickness lately."),
     "sparkiac_lease_age_seconds": ("gauge", "How long an apply has held the lease; 0 without a lease."),
     "sparkiac_written_timestamp_seconds": ("gauge", "When this file was written."),
 }
@@ -111,12 +112,20 @@ def state_samples(machine: LocalHost) -> Iterator[Sample]:
     yield "sparkiac_lease_age_seconds", {}, lease["age_s"] if lease else 0
 
 
+def sick_samples(machine: LocalHost) -> Iterator[Sample]:
+    """Return what is wrong with the machine, if its watch has run lately."""
+    found = local.read_record(machine, SICK, SickRecord)
+    for each in found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []:
+        yield "sparkiac_sick", {"kind": each["kind"], "unit": each["unit"] or ""}, 1
+
+
 def samples(machine: LocalHost, config: dict[str, Any]) -> list[Sample]:
     """Return name, labels and value of every metric."""
     return [
         *unit_samples(machine, config["units"]),
         *kernel_samples(machine),
         *state_samples(machine),
+        *sick_samples(machine),
         ("sparkiac_written_timestamp_seconds", {}, time.time()),
     ]
 

@@ -34,6 +34,8 @@ US = 1_000_000
 BETWEEN_S = 1
 """Time between two readings of the metrics, from which the controller computes rates."""
 PROBE_TIMEOUT_S = 12
+STALE_S = 300
+"""A health check takes 150 s at most; the next one follows at once."""
 THREADS = 16
 NO_START = "the journal shows no start of a unit; without root, it shows only what the user may read"
 
@@ -117,9 +119,26 @@ def checked(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str])
     states = {name: step["state"] for name, step in steps.items()}
     return {
         "asked": set(states.values()) != {"skipped"},
-        "fault": next((step["evidence"] for step in steps.values() if step["state"] == "failed"), None),
+        "fault": next((step["evidence"] for step in steps.values() if step["state"] == "failed"), None)
+        or stale(machine, promise["unit"]),
         "served": promise["models"] if states.get("names") == "ok" else None,
     }
+
+
+def stale(machine: LocalHost, unit: str) -> str | None:
+    """Return that no health check of a ready unit has passed lately: its last state says nothing then."""
+    ends = "{{range .State.Health.Log}}{{.End.Unix}} {{.ExitCode}}\n{{end}}"
+    try:
+        done = machine.run(
+            "timeout", "5", "docker", "inspect", "--type=container", f"--format={ends}", f"{unit}-server-1"
+        )
+    except OSError:
+        return None
+    passed = [int(line.split()[0]) for line in done.output.splitlines() if line.endswith(" 0")]
+    ago_s = time.time() - max(passed, default=0)
+    if done.code or not done.output.strip() or ago_s < STALE_S:
+        return None
+    return f"its health check last passed {ago_s:.0f} s ago" if passed else "none of its last health checks passed"
 
 
 def reading(machine: LocalHost, unit: dict[str, Any], metrics: list[str]) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .. import local
+from .. import local, settings
 from ..local import LocalHost
 from . import effects, record, store
 
@@ -37,8 +37,8 @@ def same_file(machine: LocalHost, path: str, mode: str, sha256: str) -> bool:
 
 
 def same_sysctl(machine: LocalHost, key: str, value: str) -> bool:
-    """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
-    return local.value_of(machine, key) == " ".join(value.split())
+    """Return whether a setting has the expected value; the kernel may separate words by tabs."""
+    return settings.value_of(machine, key) == " ".join(value.split())
 
 
 def removals(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[UnitAction]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import apt, durable, local, state
+from .. import apt, durable, local, settings, state
 from ..contract import decoded, validated
 from ..generation import PlacedFile
 from ..local import LocalHost
@@ -165,7 +165,7 @@ def overridden(machine: LocalHost, wanted: dict[str, str], ours: set[str]) -> It
     for path in sysctl_files(machine):
         if path in ours:
             continue
-        for key, value in settings(machine, path).items():
+        for key, value in set_in(machine, path).items():
             if key not in wanted or value.split() == wanted[key].split():
                 continue
             later = all(Path(path).name > each for each in own)
@@ -183,7 +183,7 @@ def sysctl_files(machine: LocalHost) -> list[str]:
     return [str(found[name].relative_to(machine.root)) for name in sorted(found)]
 
 
-def settings(machine: LocalHost, name: str) -> dict[str, str]:
+def set_in(machine: LocalHost, name: str) -> dict[str, str]:
     """Return the settings of a file of sysctl.d. Patterns are left out, because a setting with a full name wins."""
     found = {}
     for line in (text_of(machine.path(name)) or "").splitlines():
@@ -203,5 +203,6 @@ def running(machine: LocalHost, wanted: dict[str, str]) -> Iterator[dict[str, st
     """Return the kernel settings whose running value differs."""
     for key, value in wanted.items():
         if not actions.same_sysctl(machine, key, value):
-            found = local.value_of(machine, key) or "unknown"
-            yield {"key": key, "wanted": value, "found": found, "because": "the kernel runs with another value"}
+            found = settings.value_of(machine, key) or "unknown"
+            because = f"the {settings.owner(key)} runs with another value"
+            yield {"key": key, "wanted": value, "found": found, "because": because}
