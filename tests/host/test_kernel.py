@@ -12,6 +12,7 @@ from sparkiac.host.kernel import checks, grub, trial
 from tests.host import kernels
 from tests.host.debian import META, NEW, NEWER, OLD, Debian
 from tests.host.kernels import SET, Machine
+from tests.host.known import about_trial
 from tests.host.switching import KilledError, committed
 
 if TYPE_CHECKING:
@@ -289,3 +290,25 @@ def cut(host: Machine, at: int, *, bad: bool) -> bool:
     there = host.debian.versions()
     assert (there[META] == NEWER[META], f"linux-image-{NEW}" in there) == (not bad, not bad), at
     return True
+
+
+def test_status_shows_a_trial_and_no_next_boot_that_grub_will_not_make(host: Machine) -> None:
+    assert software.read(host)["next_kernel"] is None
+    host.debian.apt("install", f"linux-image-{NEW}")
+    assert software.read(host)["next_kernel"] == NEW, "the newest kernel starts, as nothing was proven"
+    host.debian.apt("purge", f"linux-image-{NEW}")
+    proven(host)
+    assert said(host) == []
+    trial.begin(host, SET, [])
+    [text] = said(host)
+    assert text == f"kernel {NEW} is tried (trying): any other boot starts {OLD}"
+    assert software.read(host)["next_kernel"] is None, "the default is the running kernel"
+    host.hangs = {NEW}
+    host.power()
+    [text] = said(host)
+    assert text.startswith(f"kernel {NEW}: the host started the former kernel again")
+
+
+def said(host: Machine) -> list[str]:
+    """Return what the status of the host says of the last trial."""
+    return [each.text for each in about_trial(trial.shown(host)["trial"])]
