@@ -223,6 +223,15 @@ class Clock(ReportedFacts):
     end_s: float
 
 
+class KernelTrial(ReportedFacts):
+    """The last trial of a kernel."""
+
+    phase: Text
+    kernel: Text
+    former: Text
+    why: Text
+
+
 class HostFacts(ReportedFacts):
     """Everything that a host reports."""
 
@@ -230,6 +239,7 @@ class HostFacts(ReportedFacts):
     machine: MachineState = MachineState()
     generation: Generations | None = None
     drift: Drift | None = None
+    kernel: KernelTrial | None = None
     doors: Text | None = None
     """What is wrong with the table of nftables that closes ports."""
     sick: tuple[Sick, ...] = ()

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, Load, Software, Unit, load
+from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, KernelTrial, Load, Software, Unit, load
 from sparkiac.fleet.query import Answer
 from sparkiac.host.conditions import applying
+from sparkiac.host.kernel.trial import GOOD, OPEN
 from sparkiac.host.software import HostValues
 from sparkiac.host.watch.sickness import JOURNAL, KILLED, LOW_POWER
 from sparkiac.model.lock import HostSet
@@ -30,6 +31,7 @@ _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts -
 _MOVED: Final = "install the pinned version again, or pin what runs: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _SUSPECTED: Final = {LOW_POWER, JOURNAL, KILLED}
 """What is over, or not certain."""
+_LINE: Final = "\n"
 _SHORT: Final = 8
 _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
@@ -105,6 +107,7 @@ def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:
     problems = (
         *_machine(host, facts, clock_s),
         *_software(host, facts.machine.software, datetime.fromtimestamp(answer.end_s, UTC).date()),
+        *_trial(facts.kernel),
         *_generation(facts, generated),
         *(problem for unit in units for problem in _unit(unit)),
     )
@@ -167,6 +170,18 @@ def _known(host: HostPlan, found: Software, when: str) -> Iterator[Problem]:
         if fact.severity != _ADVICE:
             kind: Literal["unhealthy", "warning"] = UNHEALTHY if fact.severity == _ERROR and not when else "warning"
             yield Problem(kind, None, f"{when}{text}", f"{fact.code}: {fact.hint}")
+
+
+def _trial(found: KernelTrial | None) -> Iterator[Problem]:
+    """Yield that a kernel is tried, or why the last one went back or is not finished."""
+    if found is None or (found.phase == GOOD and not found.why):
+        return
+    if found.phase in OPEN:
+        text = f"kernel {found.kernel} is tried ({found.phase}): any other boot starts {found.former}"
+        yield Problem(DRIFT, None, text, "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`")
+    else:
+        reason = found.why.partition(_LINE)[0]
+        yield Problem("warning", None, f"kernel {found.kernel}: {reason}", "sparkiac docs hosts says what to do")
 
 
 def next_boot(found: Software) -> str:

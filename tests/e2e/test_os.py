@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import Lab
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def test_a_canary_that_fails_goes_back_and_no_other_host_changes(lab: Lab) -> No
     assert (found["running"], found["proven"], found["trial"]["phase"]) == (OLD, True, "failed"), found
     assert boots(lab, CANARY) == [OLD, OLD, NEW, OLD]
     assert "went back to the former kernel" in recap.output
-    assert lab.served(CANARY)
+    wait_for(lambda: bool(lab.served(CANARY)), "the port of the canary to open", timeout=300)
     assert version(lab, CANARY) == SETS["a"][META]
     assert lab.bed.ssh(CANARY, f"test -e /boot/vmlinuz-{NEW}", check=False).returncode == 1
     assert boots(lab, GOOD) == [OLD], "no other host changed"
@@ -209,7 +210,7 @@ def test_the_next_run_moves_both_hosts(lab: Lab) -> None:
         found = state(lab, host)
         assert (found["running"], found["trial"]["phase"], found["trial"]["why"]) == (NEW, "good", ""), found
         assert version(lab, host) == SETS["b"][META]
-        assert lab.served(host)
+        wait_for(lambda host=host: bool(lab.served(host)), f"the port of {host} to open", timeout=300)
     assert boots(lab, GOOD) == [OLD, OLD, NEW]
     again = lab.sparkiac_apply("--yes", command="os")
     assert (again.code, "Nothing to do" in again.output) == (0, True), again.output

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NOW_S: Final = 1_791_590_400
 """The tenth of October 2026."""
+_CLOCK: Final = facts.Clock(begin_s=0, end_s=0)
 _OF_OTHERS: Final = ("no NVIDIA driver", "its clock", "no generation")
 
 
@@ -27,7 +28,16 @@ def planned(locked: str | None = None) -> tuple[HostPlan, list[str]]:
 
 def about_software(found: facts.Software, locked: str | None = None) -> list[Problem]:
     """Return the problems of a host with this software that are about it."""
+    return about(facts.HostFacts(clock=_CLOCK, machine=facts.MachineState(software=found)), locked)
+
+
+def about_trial(found: dict[str, object] | None) -> list[Problem]:
+    """Return the problems of a host whose program `kernel` says this of its last trial."""
+    return about(facts.HostFacts(clock=_CLOCK, kernel=found and facts.KernelTrial.model_validate(found)))
+
+
+def about(state: facts.HostFacts, locked: str | None = None) -> list[Problem]:
+    """Return the problems of a host with these facts."""
     host, _ = planned(locked)
-    state = facts.HostFacts(clock=facts.Clock(begin_s=0, end_s=0), machine=facts.MachineState(software=found))
     answer = Answer(host.name, state, None, NOW_S, NOW_S)
     return [each for each in status(host, None, answer).problems if not each.text.startswith(_OF_OTHERS)]

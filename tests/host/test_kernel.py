@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import software
-from sparkiac.host.kernel import checks, grub, trial
+from sparkiac.host.kernel import checks, gate, grub, trial
 from tests.host import kernels
 from tests.host.debian import META, NEW, NEWER, OLD, Debian
 from tests.host.kernels import SET, Machine
+from tests.host.known import about_trial
 from tests.host.switching import KilledError, committed
 
 if TYPE_CHECKING:
@@ -289,3 +290,74 @@ def cut(host: Machine, at: int, *, bad: bool) -> bool:
     there = host.debian.versions()
     assert (there[META] == NEWER[META], f"linux-image-{NEW}" in there) == (not bad, not bad), at
     return True
+
+
+def test_status_shows_a_trial_and_no_next_boot_that_grub_will_not_make(host: Machine) -> None:
+    assert software.read(host)["next_kernel"] is None
+    host.debian.apt("install", f"linux-image-{NEW}")
+    assert software.read(host)["next_kernel"] == NEW, "the newest kernel starts, as nothing was proven"
+    host.debian.apt("purge", f"linux-image-{NEW}")
+    proven(host)
+    assert said(host) == []
+    trial.begin(host, SET, [])
+    [text] = said(host)
+    assert text == f"kernel {NEW} is tried (trying): any other boot starts {OLD}"
+    assert software.read(host)["next_kernel"] is None, "the default is the running kernel"
+    host.hangs = {NEW}
+    host.power()
+    [text] = said(host)
+    assert text.startswith(f"kernel {NEW}: the host started the former kernel again")
+
+
+def said(host: Machine) -> list[str]:
+    """Return what the status of the host says of the last trial."""
+    return [each.text for each in about_trial(trial.shown(host)["trial"])]
+
+
+@pytest.fixture
+def node(host: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Return a node of a group, which has passed its gate. What its group decides is said by the playbook."""
+    monkeypatch.setattr(gate, "grouped", lambda _machine: True)
+    proven(host)
+    trial.begin(host, SET, [])
+    assert host.power() == NEW
+    found = trial.read(host).trial
+    assert found is not None
+    assert found.phase == "passed"
+    assert grub.default_fault(host, OLD) == "", "the former kernel is still the default"
+    return host
+
+
+def test_a_node_keeps_the_kernel_when_its_group_does(node: Machine) -> None:
+    begun = trial.begin(node, SET, [])
+    assert begun is not None
+    assert begun.phase == "passed", "another run goes on with the group"
+    assert trial.accept(node).phase == "good"
+    assert node.power() == NEW
+    assert node.debian.versions()[META] == NEWER[META]
+    serves(node)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "power-cut"])
+def test_a_node_goes_back_with_its_group_and_at_any_other_boot(node: Machine, *, told: bool) -> None:
+    if told:
+        assert trial.back(node, "another host of its group failed") is not None
+    assert node.power() == OLD
+    found = trial.read(node).trial
+    assert found is not None
+    assert (found.phase, found.added) == ("failed", [])
+    assert found.why.startswith("another host of its group failed" if told else "the host started the former kernel")
+    assert f"linux-image-{NEW}" not in node.debian.versions()
+    with pytest.raises(trial.TrialError, match="no kernel that runs now has passed"):
+        trial.accept(node)
+    serves(node)
+
+
+def test_a_wait_ends_when_nothing_works_on_the_trial(host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "POLL_S", 0)
+    trial.wait(host)
+    trial.begin(host, SET, [])
+    with pytest.raises(trial.TrialError, match="has not ended; see journalctl --unit=sparkiac-kernel"):
+        trial.wait(host)
+    host.power()
+    trial.wait(host)

@@ -14,6 +14,7 @@ from sparkiac.host.fleet import probe as fleet_probe
 from sparkiac.host.probe import kinds, steps
 from sparkiac.host.probe import metrics as probe_metrics
 from sparkiac.host.probe import text as probe_text
+from tests.host.probed import promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -530,3 +531,22 @@ def test_streams_of_real_servers(service: Service, check: Check, name: str) -> N
     state, evidence = check(service.url)["stream"]
     assert "[DONE]" not in evidence or state == "ok", evidence
     assert "usage" not in evidence or state == "ok", evidence
+
+
+def test_the_speed_is_that_of_an_answer_of_256_tokens(
+    good: Service, probe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def streamed(body: dict[str, Any]) -> tuple[int, object]:
+        asked.append(body)
+        return STREAM
+
+    good.answers[CHAT] = streamed
+    for kind, runs in (("chat", 3), ("embedding", 0)):
+        asked.clear()
+        unit = {"name": "sparkiac-chat", "promise": promise("sparkiac-chat", url=good.url, kind=kind)}
+        (tmp_path / "generation.json").write_text(json.dumps({"units": [unit]}))
+        assert probe.main(["speed", "--generation", str(tmp_path / "generation.json"), "sparkiac-chat"]) == 0
+        assert (float(capsys.readouterr().out) > 0) == (runs == 3)
+        assert [body["max_tokens"] for body in asked] == [256] * runs

@@ -328,3 +328,19 @@ def test_an_uninstall_that_was_killed_can_be_repeated(host: Host, count: int) ->
     assert len(removed) <= len(REMOVED) + 1
     assert host.tree() == expected
     assert (host.stub / "groups").read_text() == "root: root\n"
+
+
+def test_the_default_kernel_is_that_of_the_distribution_again(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for update-grub remembers that it ran, after the files are gone."""
+    program = host.stub / "bin/update-grub"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nls {host.root}/etc/grub.d {host.root}/etc/default/grub.d >$STUB/updated\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    ours = [switch_uninstall.KERNEL_UNIT, *switch_uninstall.OF_GRUB, "var/lib/sparkiac/kernel.json"]
+    for path in ours:
+        host.write(path, "")
+    removed, _ = host.uninstall()
+    assert {"unit sparkiac-kernel.service", "the default kernel of GRUB"} <= {*removed}
+    assert not any((host.root / path).exists() for path in ours)
+    assert "sparkiac" not in (host.stub / "updated").read_text().replace(str(host.root), "")

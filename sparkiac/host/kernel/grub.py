@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from .. import durable
 from ..local import LocalHost
+from ..software import SAVED_DEFAULT
 
 CONFIG = "/boot/grub/grub.cfg"
 ENVIRONMENT = "/boot/grub/grubenv"
-SETTINGS = "/etc/default/grub.d/90-sparkiac.cfg"
 SCRIPT = "/etc/grub.d/45_sparkiac"
 """Adds the entry of a trial to the menu."""
 TRIAL = "sparkiac-trial"
@@ -105,7 +105,7 @@ def update(machine: LocalHost) -> None:
 def keep(machine: LocalHost, kernel: str) -> None:
     """Make a kernel the default of every boot, without the entry of a trial; raise GrubError if it is not read back."""
     remember(machine, NEXT, "")
-    durable.write(machine.path(SETTINGS), SETTINGS_TEXT.encode(), 0o644)
+    durable.write(machine.path(SAVED_DEFAULT), SETTINGS_TEXT.encode(), 0o644)
     durable.remove(machine.path(SCRIPT))
     remember(machine, SAVED, entry_of(machine, kernel).name)
     update(machine)

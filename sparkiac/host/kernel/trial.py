@@ -233,7 +233,7 @@ def accept(machine: LocalHost) -> Trial:
     left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
     try:
         if left:
-            quiet = ("--yes", "--no-install-recommends", "--no-download", "--allow-downgrades")
+            quiet = ("--yes", "--no-install-recommends", "--allow-downgrades")
             apt(machine, "install", *quiet, *checks.words(left))
     except TrialError as error:
         return enter(machine, GOOD, f"packages that follow the kernel are not installed: {error}")

@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import state as switch_state
 from ..generation import LATELY_S, SICK, SickRecord
+from ..kernel import trial
 from ..local import LocalHost, read_record, starred
 from ..network import doors, rules
 from ..switch import drift as switch_drift
@@ -40,6 +41,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
         parts = {
             "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
+            "kernel": pool.submit(attempted, unread, "kernel", lambda: trial.shown(machine)["trial"]),
             "doors": pool.submit(doors_fault, machine),
             "sick": pool.submit(sick, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
