@@ -44,6 +44,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.HANDLE: ("example/one", "example/two"),
     forms.OLLAMA: ("one:8b", "two:8b"),
     forms.SERVED: ("served-one", "served-two"),
+    forms.ALIAS: ("alias-one", "alias-two"),
     forms.ADDRESS: ("192.168.1.101", "192.168.1.102"),
     forms.PREFIXED: ("10.0.9.1/24", "10.0.9.2/24"),
     forms.INTERFACE: ("enp1", "enp2"),
