@@ -160,7 +160,7 @@ class OpenClawService(_ServiceFields):
 class GatewayClient(Model):
     """A client of the gateway, with a key of its own."""
 
-    key: SecretRef
+    api_key: SecretRef
     """Key that it sends; beside its file, NAME.previous may hold the former key, which is then valid too."""
     requests_per_min: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Most requests in a minute."""

@@ -93,7 +93,7 @@ def _documents(
 ) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
     """Return the files, and the secrets that they name: first the gateway's own key."""
     clients = {service.api_key.secret: DEFAULT_CLIENT}
-    clients |= {client.key.secret: name for name, client in service.clients.items()}
+    clients |= {client.api_key.secret: name for name, client in service.clients.items()}
     servers = sorted({route["secret"] for route in routes if route["secret"]})
     keys = GatewayKeys(clients, tuple(servers), service.tls)._asdict()
     files = {"haproxy.cfg": _configuration(service, routes, listen), "keys.json": keys}

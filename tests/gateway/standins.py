@@ -46,7 +46,7 @@ services:
     image: "example.org/haproxy@{ONES}"
     hosts: spark-02
     api_key: {{secret: gate_key}}
-    clients: {{laptop: {{key: {{secret: laptop_key}}, requests_per_min: 5, concurrent: 2}}}}
+    clients: {{laptop: {{api_key: {{secret: laptop_key}}, requests_per_min: 5, concurrent: 2}}}}
 routes:
   both: {{to: [one, two]}}
   safe: {{to: [one], fallback: [spare]}}
