@@ -1,7 +1,7 @@
 """Latency that the gateway adds, and its memory: 64 streams with bodies of 4 MiB, and 1,000 with bodies of 4 KiB.
 
-`python tools/benchmarks/gateway.py` runs the installed HAProxy with a planned configuration in front of a stand-in for a
-model server, which waits a second, as a model that reads a prompt, and then sends five events. Each load is sent
+`python tools/benchmarks/gateway.py` runs the installed HAProxy with a planned configuration in front of a stand-in for
+a model server, which waits a second, as a model that reads a prompt, and then sends five events. Each load is sent
 directly and through the gateway, all of it at once. It prints the time to the first byte, and the largest resident
 memory beside that of the plan. Client and stand-in share the machine with HAProxy, so the difference is an upper limit.
 """
