@@ -111,6 +111,11 @@ deployments:
     + "services:\n"
     + _OLLAMA
     + "  claw: {kind: openclaw, hosts: spark-01, aliases: {first: {to: chat}}}\n",
+    "gateway": _CHAT
+    + "  other: {recipe: base/single-spark, model: example/big, hosts: spark-02, port: 8001}\n"
+    + "  third: {recipe: base/single-spark, model: example/big, hosts: spark-03, port: 8001}\n"
+    + f"services:\n  gate: {{kind: gateway, {_IMAGE}, api_key: {{secret: gate_key}}}}\n"
+    + "routes:\n  fast: {to: [chat]}\n",
     "monitoring": _CHAT
     + """\
 monitoring:

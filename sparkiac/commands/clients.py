@@ -23,7 +23,7 @@ from sparkiac.report import assets
 )
 @AS_JSON
 def clients(inventory: Path, deployment: str | None, client: str | None, output_format: str) -> int:
-    """Print how clients use the deployments of INVENTORY, or only DEPLOYMENT, and the settings of client programs.
+    """Print how clients use the gateway and the deployments of INVENTORY, or only one, and the settings of programs.
 
     For each: address, models, context, where the key is, a curl command, and the settings of Claude Code, Codex,
     Continue, Open WebUI and OpenClaw, or why they cannot use it. The value of a key is never printed: commands and

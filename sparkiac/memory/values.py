@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 
 

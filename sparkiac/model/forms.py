@@ -93,6 +93,9 @@ OLLAMA: Final = _form(
 SERVED: Final = _form(
     r"^[^\x00-\x20\x7f-][^\x00-\x1f\x7f]*$", "one line of text that starts with neither a space nor a hyphen"
 )
+ALIAS: Final = _form(
+    r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "a model name of at most 64 letters, digits and the characters . _ : -"
+)
 RECIPE: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$", "a recipe name such as google/gemma-4-26b-a4b-it-fp8"
 )

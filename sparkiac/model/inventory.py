@@ -13,6 +13,7 @@ from sparkiac.model.base import (
     InterfaceAddress,
     InterfaceName,
     Model,
+    ModelAlias,
     ModelHandle,
     Name,
     Network,
@@ -37,7 +38,7 @@ from sparkiac.model.images import Build
 from sparkiac.model.lock import RecipeSource
 from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.references import HUB
-from sparkiac.model.services import Service
+from sparkiac.model.services import ModelRoute, Service
 from sparkiac.model.settings import Serving, Settings
 
 
@@ -280,6 +281,8 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    routes: dict[ModelAlias, ModelRoute] = {}
+    """Model names of the gateway, which is a service of kind `gateway`, and who serves them."""
     turns: dict[Name, Annotated[tuple[UnitName, ...], Field(min_length=1)] | Turn] = {}
     """Turns by name: deployments and services that share hosts but never run together. What no turn lists always
     runs. The first turn is current after the first apply; `sparkiac turn` switches."""

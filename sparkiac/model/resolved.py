@@ -37,6 +37,7 @@ from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.model.services import (
     ContainerizedService,
     ContainerService,
+    GatewayService,
     HermesAgentService,
     OllamaService,
     OpenClawService,
@@ -173,11 +174,33 @@ class ResolvedHermesAgentService(HermesAgentService):
     user: UserName
 
 
+class ResolvedGatewayService(GatewayService):
+    """The gateway."""
+
+    image: ImageReference
+    port: Port
+    bind: Bind
+    metrics_port: Port
+    max_body_mib: int
+    max_connections: int
+    api_key: SecretRef
+    timeouts: ResolvedTimeouts
+    health: UrlPath
+    """HTTP path that returns 200 when it is healthy."""
+    served_names: tuple[ServedName, ...]
+    """The names of the routes."""
+    api: str | None = None
+    """API that other services can use."""
+    user: Line | None = None
+    """User in the container, as uid:gid."""
+
+
 ResolvedService = (
     ResolvedContainerService
     | ResolvedOllamaService
     | ResolvedOpenWebuiService
     | ResolvedHermesAgentService
+    | ResolvedGatewayService
     | OpenClawService
 )
 _SERVICES: Final[dict[str, type[ResolvedService]]] = {

@@ -162,7 +162,72 @@ class OpenClawService(_ServiceFields):
     """Models, by alias."""
 
 
-_WITH_CLASS: Final = (OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
+class GatewayClient(Model):
+    """A client of the gateway, with a key of its own."""
+
+    api_key: SecretRef
+    """Key that it sends; beside its file, NAME.previous may hold the former key, which is then valid too."""
+    requests_per_min: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Most requests in a minute."""
+    concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Most requests at the same time."""
+
+
+class GatewayService(_ServiceFields):
+    """HAProxy as one address for the models of `routes`."""
+
+    kind: Literal["gateway"]
+    """Kind of the service."""
+    image: ImageReference | None = None
+    """Image of HAProxy, pinned by the lock or by a digest in the reference; the default is in the catalog."""
+    port: Port | None = None
+    """Port on the host; default 8088."""
+    bind: Bind | None = None
+    """Where it listens: loopback, lan (the address of the host), fabric, or any."""
+    metrics_port: Port | None = None
+    """Port of its metrics and its health check, on loopback; default 8405."""
+    api_key: SecretRef | None = None
+    """Key of the services of this inventory, and of everybody without an entry under `clients`."""
+    clients: dict[Name, GatewayClient] = {}
+    """Clients with keys of their own, by name."""
+    tls: AbsolutePath | None = None
+    """File on the host with certificate, chain and key as PEM; without one, requests are not encrypted."""
+    max_body_mib: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Largest body of a request in MiB; default 8. The plan counts the memory for it."""
+    max_connections: Annotated[int, Field(ge=16, le=16_384)] | None = None
+    """Most connections of clients; default 1024. A sixteenth of them may have a body above 128 KiB."""
+    timeouts: Timeouts | None = None
+    """Timeouts of the unit."""
+
+
+class RouteLimits(Model):
+    """What a route lets through."""
+
+    concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Most requests at each server; default is its max_num_seqs if that is set, else 64."""
+    waiting: Annotated[int, Field(ge=1, le=10_000)] = 16
+    """Requests that may wait for a server; one more gets 429."""
+
+
+class ModelRoute(Model):
+    """A model name of the gateway, and who serves it. Each of them gets it as a further served name."""
+
+    to: Annotated[tuple[Name, ...], Field(min_length=1)]
+    """Deployments and Ollama servers that share the requests."""
+    fallback: tuple[Name, ...] = ()
+    """Deployments and Ollama servers that answer if none of `to` is ready; the first that is gets all requests."""
+    weights: dict[Name, Annotated[int, Field(ge=1, le=16)]] = {}
+    """Share of the requests by name under `to`; default 1."""
+    limits: RouteLimits = Field(default_factory=RouteLimits.model_construct)
+    """What it lets through."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Return everybody who serves it."""
+        return (*self.to, *self.fallback)
+
+
+_WITH_CLASS: Final = (OllamaService, OpenWebuiService, HermesAgentService, OpenClawService, GatewayService)
 _SHARED: Final = set(entries("services")).difference(
     *(get_args(each.model_fields["kind"].annotation) for each in _WITH_CLASS)
 )
@@ -178,7 +243,7 @@ class ContainerService(ContainerizedService):
 
 
 Service = Annotated[
-    ContainerService | OllamaService | OpenWebuiService | HermesAgentService | OpenClawService,
+    ContainerService | OllamaService | OpenWebuiService | HermesAgentService | OpenClawService | GatewayService,
     Field(discriminator="kind"),
 ]
 

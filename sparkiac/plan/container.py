@@ -201,6 +201,8 @@ class Container(NamedTuple):
     weights: RequiredWeights = RequiredWeights()
     secrets: tuple[Secret, ...] = ()
     """Secrets and their files in the container; the first one is its own API key, if it has one."""
+    reloaded: tuple[str, ...] = ()
+    """Secrets that its unit reads when it starts or reloads, and that are not mounted; the first one is its own key."""
     dependencies: tuple[Dependency, ...] = ()
     """Deployments and services that it uses."""
     memory_bytes: int | None = None
@@ -219,6 +221,12 @@ class Container(NamedTuple):
     def unit(self) -> str:
         """Return the name of its systemd unit, without suffix."""
         return f"sparkiac-{self.name}"
+
+    @property
+    def api_key(self) -> str | None:
+        """Return the secret with the key that its clients send."""
+        names = [*(secret.name for secret in self.secrets), *self.reloaded]
+        return names[0] if names and self.server.served else None
 
     @property
     def entrypoint(self) -> tuple[str, ...]:
@@ -261,11 +269,17 @@ class Program(NamedTuple):
     memory_bytes: int | None = None
     """Memory that it uses, from the inventory."""
     memory_source: str = INVENTORY
+    reloaded: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
         """Return the name of its systemd unit, without suffix."""
         return f"sparkiac-{self.name}"
+
+    @property
+    def api_key(self) -> str:
+        """Return the secret with the key that its clients send."""
+        return self.secrets[0].name
 
     @property
     def network(self) -> ContainerNetwork:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparkiac.model.resolved import (
     ResolvedContainerService,
     ResolvedDeployment,
     ResolvedFleet,
+    ResolvedGatewayService,
     ResolvedHermesAgentService,
     ResolvedHost,
     ResolvedOllamaService,
     ResolvedOpenWebuiService,
     ResolvedService,
 )
-from sparkiac.model.services import OpenClawService
-from sparkiac.plan import command
+from sparkiac.model.services import ModelRoute, OpenClawService
+from sparkiac.plan import command, topology
 from sparkiac.plan.parts import Dependency, server_port
-from sparkiac.plan.topology import GATEWAY, ListenAddress, Route, bind_address, route
+from sparkiac.plan.topology import GATEWAY, ListenAddress, bind_address, route
 from sparkiac.report import Path
 from sparkiac.resolve import uses
 
-_WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
+_WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService | ResolvedGatewayService
 
 
 class Provider(NamedTuple):
@@ -35,6 +36,7 @@ class Provider(NamedTuple):
     """`openai`, or `ollama`, which serves both APIs."""
     secret: str | None
     models: tuple[str, ...]
+    tls: bool = False
 
 
 def providers(fleet: ResolvedFleet, leaders: Mapping[str, str]) -> dict[str, Provider]:
@@ -65,6 +67,12 @@ def _of_service(name: str, service: ResolvedService, hosts: Mapping[str, Resolve
         case ResolvedHermesAgentService():
             endpoint = _endpoint(name, service, service.port, hosts, inside=None)
             return Provider(("services", name), endpoint, "openai", service.api_key.secret, service.served_names)
+        case ResolvedGatewayService():
+            endpoint = _endpoint(name, service, service.port, hosts, inside=None)
+            key = service.api_key.secret
+            return Provider(
+                ("services", name), endpoint, "openai", key, service.served_names, tls=service.tls is not None
+            )
         case _ if service.port is None:
             return None
         case _:
@@ -82,20 +90,30 @@ def _endpoint(
     return ListenAddress(name, service.hosts, address, port, inside)
 
 
-def dependencies(fleet: ResolvedFleet, known: Mapping[str, Provider]) -> dict[str, tuple[Dependency, ...]]:
+def dependencies(
+    fleet: ResolvedFleet, known: Mapping[str, Provider], routes: Mapping[str, ModelRoute]
+) -> dict[str, tuple[Dependency, ...]]:
     """Return the dependencies of each service, in the order of the inventory."""
+    gateways = (known[name] for name, service in fleet.services.items() if isinstance(service, ResolvedGatewayService))
+    aliases = {alias: each._replace(models=(alias,)) for each in [*gateways][:1] for alias in routes}
+    written = {alias: route.model_dump(include={"to", "fallback"}) for alias, route in routes.items()}
     return {
-        name: (*_to_fleet(name, service, known, fleet.hosts), *_to_urls(name, service))
+        name: (*_to_fleet(name, service, {**aliases, **known}, fleet.hosts, written), *_to_urls(name, service))
         for name, service in fleet.services.items()
     }
 
 
 def _to_fleet(
-    name: str, service: ResolvedService, known: Mapping[str, Provider], hosts: Mapping[str, ResolvedHost]
+    name: str,
+    service: ResolvedService,
+    known: Mapping[str, Provider],
+    hosts: Mapping[str, ResolvedHost],
+    routes: dict[str, Any],
 ) -> Iterator[Dependency]:
     # Only containers can use Ollama's own API: the agents on the host speak OpenAI's.
-    in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
-    for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
+    in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService | ResolvedGatewayService)
+    own = uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"}))
+    for use in uses.of_routes(routes) if isinstance(service, ResolvedGatewayService) else own:
         provider = known[use.name]
         way = route(service.hosts, provider.endpoint, hosts, in_container=in_container)
         yield _dependency(use, provider, way, native=in_container)
@@ -108,15 +126,16 @@ def _to_urls(name: str, service: ResolvedService) -> Iterator[Dependency]:
         yield found._replace(gateway=found.hostname == GATEWAY)
 
 
-def _dependency(use: uses.Use, provider: Provider, way: Route, *, native: bool) -> Dependency:
+def _dependency(use: uses.Use, provider: Provider, way: topology.Route, *, native: bool) -> Dependency:
     api = provider.api if native else "openai"
+    origin = way.origin.replace("http:", "https:", 1) if way.origin and provider.tls else way.origin
     return Dependency(
         path=use.path,
-        name=use.name,
+        name=provider.endpoint.name,
         target=provider.path,
         host=provider.endpoint.host,
         listen=(provider.endpoint.address, provider.endpoint.port),
-        url=None if way.origin is None else way.origin + ("/v1" if api == "openai" else ""),
+        url=None if origin is None else origin + ("/v1" if api == "openai" else ""),
         obstacle=way.obstacle,
         api=api,
         secret=provider.secret,

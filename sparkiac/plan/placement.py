@@ -5,9 +5,9 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.model.resolved import ResolvedHermesAgentService
+from sparkiac.model.resolved import ResolvedGatewayService, ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
-from sparkiac.plan import agents, deployments, facts, links, monitoring, services
+from sparkiac.plan import agents, deployments, facts, gateway, links, monitoring, services
 from sparkiac.plan.dependencies import dependencies, providers
 from sparkiac.plan.parts import memory_source, stated_bytes
 from sparkiac.plan.topology import NETWORK
@@ -67,7 +67,8 @@ class Pinned(NamedTuple):
 def place_all(written: Inventory, fleet: ResolvedFleet, leaves: Leaves, pinned: Pinned) -> Placed:
     """Plan everything on its hosts."""
     groups = {name: hosts_of(each) for name, each in written.deployments.items()}
-    used = dependencies(fleet, providers(fleet, {name: group[0] for name, group in groups.items()}))
+    known = providers(fleet, {name: group[0] for name, group in groups.items()})
+    used = dependencies(fleet, known, written.routes)
     shared = _on_shared_network(used)
     containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
     programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
@@ -81,6 +82,10 @@ def place_all(written: Inventory, fleet: ResolvedFleet, leaves: Leaves, pinned: 
                 programs[on].append(agents.program(name, service, links, host=values))
             case OpenClawService():
                 config_files[on].append(agents.config_file(name, service, links))
+            case ResolvedGatewayService():
+                image = pinned.images.find(service.image, host=on)
+                planned = gateway.container(name, links, written.routes, fleet=fleet, image=image)
+                containers[on].append(planned)
             case _:
                 image, source = pinned.images.find(service.image, host=on), memory_source(leaves, ("services", name))
                 found = services.container(name, service, links, host=values, image=image)

@@ -232,14 +232,15 @@ def _idle_bytes(containers: tuple[Container, ...], memory_bytes: int | None) -> 
 
 def secrets_of(units: Iterable[Container | Program]) -> tuple[str, ...]:
     """Return the names of the secrets that these units read, sorted."""
-    return tuple(sorted({secret.name for each in units for secret in each.secrets}))
+    mounted = {secret.name for each in units for secret in each.secrets}
+    return tuple(sorted(mounted.union(*(each.reloaded for each in units))))
 
 
 def _unit(container: Container, stores: tuple[ModelStore, ...]) -> UnitExpectation:
     return UnitExpectation(
         image=container.image.pull,
         memory_bytes=container.memory_bytes,
-        secrets=tuple(secret.name for secret in container.secrets),
+        secrets=(*(secret.name for secret in container.secrets), *container.reloaded),
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
         weights=tuple(_weights(container, stores)) if container.server.node else (),

@@ -52,7 +52,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         url=f"http://{locally(listen[0])}:{listen[1]}" if listen else None,
         health=unit.checks.path,
         models=server.served,
-        api_key=unit.secrets[0].name if unit.secrets and server.served else None,
+        api_key=unit.api_key,
         clients=server.clients if serves else (),
         reasoning=generates and server.options.get("reasoning_parser") is not None,
         structured=generates and engines.named(server.engine).structured,

@@ -147,7 +147,8 @@ def _webui_secrets(service: ResolvedOpenWebuiService, links: tuple[Dependency, .
 
 
 def _openai(links: tuple[Dependency, ...]) -> list[Dependency]:
-    return [link for link in links if link.api == "openai"]
+    """Return its servers with OpenAI's API; routes of one gateway are one of them."""
+    return list({link.url: link for link in links if link.api == "openai"}.values())
 
 
 def _urls(name: str, variable: str, links: list[Dependency]) -> dict[str, str]:

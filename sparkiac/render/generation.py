@@ -73,7 +73,7 @@ def _unit(unit: Container | Program, files: tuple[str, ...], host: HostPlan) -> 
     return GenerationUnit(
         name=unit.unit,
         files=files,
-        secrets=tuple(secret.name for secret in unit.secrets),
+        secrets=(*(secret.name for secret in unit.secrets), *unit.reloaded),
         memory_bytes=unit.memory_bytes,
         listen=None if listen is None else f"{listen[0]}:{listen[1]}",
         group=not isinstance(unit, Program) and unit.server.node is not None,

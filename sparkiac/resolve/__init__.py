@@ -107,7 +107,7 @@ def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tup
     found = (*references.check(document, library), *uses.check_fragments(document, library))
     if any(slip_of(key, ("deployments", "services")) for key in references.unknown_sections(document)):
         return found  # what the misspelt section has is not unknown
-    return (*found, *uses.check(document), *uses.check_turns(document))
+    return (*found, *uses.check(document), *uses.check_routes(document), *uses.check_turns(document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

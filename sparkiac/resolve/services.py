@@ -14,6 +14,7 @@ from sparkiac.engines.records import ollama
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.services import (
     ContainerService,
+    GatewayService,
     HermesAgentService,
     OllamaService,
     OpenClawService,
@@ -24,7 +25,7 @@ from sparkiac.report import Finding, Path
 from sparkiac.report.hints import nearest
 from sparkiac.resolve import required, uses
 from sparkiac.resolve.leaves import Leaves, constant, from_document, of_entry
-from sparkiac.resolve.references import NEEDED, UNKNOWN, error
+from sparkiac.resolve.references import NEEDED, UNKNOWN, error, mapping
 from sparkiac.source import Source
 from sparkiac.source.document import Document
 
@@ -35,7 +36,11 @@ DEFAULTS: Final = {
     "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2, "drain_s": 0, "answer_s": 120},
 }
 """The lowest layer of every container; programs use the keys that apply to them."""
-_SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
+_OF_GATEWAY: Final = {"metrics_port": 8405, "max_body_mib": 8, "max_connections": 1024}
+_SHAPES: Final = (
+    *(ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService),
+    GatewayService,
+)
 _OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_fields} - {"allow"}))
 _NOT_SET: Final = {"title", "sources", "notes", "not_verified", "speech", "images"}
 _OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - _NOT_SET))
@@ -50,11 +55,17 @@ def stack(document: Document, name: str, kind: str, *, store: Leaves, clients: L
         return (own,)
     known = catalog.service_kind(kind)
     below = of_entry(known.document, layer=f"service kind {kind}", keys=_OF_KIND) if known else {}
-    default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"]} if kind == "hermes-agent" else DEFAULTS
+    default = DEFAULTS
+    if kind in {"hermes-agent", uses.GATEWAY}:
+        more = _OF_GATEWAY if kind == uses.GATEWAY else {}
+        default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"], **more}
     engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
-    general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))
-    mounts = {} if kind == "hermes-agent" else store
-    return constant(default, layer="service default"), engine, below, general, mounts, clients, own
+    keys = ("bind", "api_key") if kind == uses.GATEWAY else ("bind",)
+    general = from_document(document, ("defaults",), layer="inventory", keys=keys)
+    mounts = {} if default is not DEFAULTS else store
+    offers = {"served_names": tuple(mapping(document.data, "routes"))} if kind == uses.GATEWAY else {}
+    routed = constant(offers, layer="routes")
+    return constant(default, layer="service default"), engine, below, general, mounts, clients, own, routed
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
@@ -66,8 +77,29 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
             yield from required.bind(inventory, leaves, base, host=found["hosts"])
         elif kind != "openclaw":
             yield from _container(inventory, leaves, base, found)
+        if kind == uses.GATEWAY:
+            yield from required.missing(inventory, leaves, base, (("api_key",),))
         for use in uses.of(base, found):
             yield from _model(inventory, values, use, name=name)
+    yield from _routes(inventory, values)
+
+
+def _routes(inventory: Source[Inventory], values: dict[str, Any]) -> Iterator[Finding]:
+    """Find routes to Ollama servers that do not have the model, and routes to servers with different keys."""
+    deployments = values.get("deployments", {})
+    for alias, route in inventory.valid.routes.items():
+        place: Path = ("routes", alias)
+        placed = {name: next(iter(deployments[name].values())) for name in route.targets if name in deployments}
+        secrets = {name: each["api_key"]["secret"] for name, each in placed.items() if each.get("api_key")}
+        if len({*secrets.values()}) > 1:
+            listed = ", ".join(f"{name} has {secret}" for name, secret in secrets.items())
+            message = f"the servers of route {alias} have different keys: {listed}"
+            hint = "give them the same `api_key`: the gateway sends one key for a route"
+            yield _error(NEEDED, message, inventory.document, place, hint)
+        for name in route.targets:
+            if name not in deployments and alias not in (offered := served(values, name)):
+                message = f"{name} has no model {alias!r}, and Ollama serves models under their own names"
+                yield _error(UNKNOWN, message, inventory.document, place, nearest(alias, offered))
 
 
 def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: dict[str, Any]) -> Iterator[Finding]:
@@ -111,7 +143,7 @@ def served(values: dict[str, Any], name: str) -> tuple[str, ...]:
     if name in values.get("deployments", {}):
         placed = next(iter(values["deployments"][name].values()))
         return tuple(placed.get("served_names") or filter(None, (placed.get("model"),)))
-    found = values["services"][name]
+    found = values["services"].get(name) or {"served_names": (name,)}  # a route
     return tuple(found.get("models") or found.get("served_names") or ())
 
 

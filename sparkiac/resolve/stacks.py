@@ -12,7 +12,7 @@ from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
 from sparkiac.report import Origin, Path
 from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
-from sparkiac.resolve.leaves import Leaves, from_document, of_entry
+from sparkiac.resolve.leaves import Leaves, from_document, merge, of_entry
 from sparkiac.source import Source
 
 _OWN_MODEL: Final = "/model"
@@ -41,7 +41,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
     """Return the layers of a deployment on one host; the host must be resolved."""
     chosen = inventory.valid.deployments[name]
     base = ("deployments", name)
-    return catalogued.stack(
+    layers = catalogued.stack(
         chosen.recipe,
         chosen.variant,
         chosen.fragments,
@@ -52,6 +52,17 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
         group=_own_model(inventory, chosen, library) | _group(inventory.valid, chosen, on, library),
         library=library,
     )
+    return *layers, _routed(inventory.valid, name, merge(*layers))
+
+
+def _routed(inventory: Inventory, name: str, below: Leaves) -> Leaves:
+    """Return the served names of a deployment to which routes go: the engine refuses a name that it does not serve."""
+    aliases = [alias for alias, route in inventory.routes.items() if name in route.targets]
+    own = below.get(("served_names",)) or below.get(("model",))
+    if not aliases or own is None:
+        return {}
+    names = own[0] if isinstance(own[0], tuple) else (own[0],)
+    return {("served_names",): (tuple(dict.fromkeys((*names, *aliases))), Origin("routes"))}
 
 
 def _group(inventory: Inventory, deployment: Deployment, on: str, library: Library) -> Leaves:

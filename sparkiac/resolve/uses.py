@@ -19,6 +19,8 @@ from sparkiac.resolve.references import NEEDED, TWICE, UNKNOWN, Fault, entries, 
 from sparkiac.source.document import Document
 
 AGENT: Final = "hermes-agent"
+GATEWAY: Final = "gateway"
+_OLLAMA: Final = "ollama"
 _NO_API: Final = ("REF005", "no-api")
 
 
@@ -33,7 +35,8 @@ class Use(NamedTuple):
 def check(document: Document) -> Iterator[Finding]:
     """Return a finding for every name that a service lists under `uses` and cannot use."""
     services, deployments = entries(document, "services"), entries(document, "deployments")
-    offers = {name: _offers(service) for name, service in services.items()} | dict.fromkeys(deployments, "openai")
+    served = dict.fromkeys((*mapping(document.data, "routes"), *deployments), "openai")
+    offers = {name: _offers(service) for name, service in services.items()} | served
     for name, service in services.items():
         seen = set[str]()
         for use in of(("services", name), service):
@@ -57,6 +60,59 @@ def of(base: Path, service: dict[str, Any]) -> Iterator[Use]:
     for alias, entry in aliases.items() if isinstance(aliases, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("to"), str):
             yield Use((*base, "aliases", alias, "to"), entry["to"], entry.get("model"))
+
+
+def of_routes(routes: dict[str, Any]) -> Iterator[Use]:
+    """Return every server of the routes, in the order of the inventory."""
+    for alias, route in routes.items():
+        for key in ("to", "fallback"):
+            listed = route.get(key) if isinstance(route, dict) else None
+            for index, name in enumerate(listed if isinstance(listed, tuple) else ()):
+                if isinstance(name, str):
+                    yield Use(("routes", alias, key, index), name, alias)
+
+
+def check_routes(document: Document) -> Iterator[Finding]:
+    """Return a finding for every name in a route that is unknown, listed twice, or serves no models of its own."""
+    routes, services = mapping(document.data, "routes"), entries(document, "services")
+    units = {*services, *mapping(document.data, "deployments")}
+    known = units - {name for name, service in services.items() if service.get("kind") != _OLLAMA}
+    gateways = [name for name, service in services.items() if service.get("kind") == GATEWAY]
+    if routes and not gateways:
+        hint = "add a service: `gateway: {kind: gateway, hosts: spark-01}`"
+        yield error(NEEDED, "no gateway serves the routes", document.at_key(("routes",)), hint)
+    for name in () if routes else gateways:
+        hint = "add `routes: {fast: {to: [NAME]}}`, with the name of a deployment"
+        yield error(NEEDED, f"gateway {name} has no routes", document.at_key(("services", name)), hint)
+    for alias in routes.keys() & units:
+        message = f"{alias} is also a deployment or service, so that `uses: {alias}` has two meanings"
+        yield error(TWICE, message, document.at_key(("routes", alias)), "rename one of them")
+    seen = set[tuple[object, str]]()
+    for use in of_routes(routes):
+        fault = _fault_of_route(use, known, units, again=(use.model, use.name) in seen)
+        seen.add((use.model, use.name))
+        if fault is not None:
+            code, message, hint = fault
+            yield error(code, message, document.at_value(use.path), hint)
+    yield from _weights(document, routes)
+
+
+def _fault_of_route(use: Use, known: set[str], units: set[str], *, again: bool) -> Fault | None:
+    if use.name not in units:
+        hint = nearest(use.name, known) or "list deployments and Ollama servers of this inventory"
+        return UNKNOWN, f"unknown deployment or service {use.name!r}", hint
+    if use.name not in known:
+        return _NO_API, f"{use.name} serves no model of its own", nearest(use.name, known) or "remove it"
+    return (TWICE, f"route {use.model} lists {use.name} twice", "remove one of them") if again else None
+
+
+def _weights(document: Document, routes: dict[str, Any]) -> Iterator[Finding]:
+    """Find weights of servers that share no requests of a route."""
+    for alias, route in routes.items():
+        for name in mapping(route, "weights"):
+            if name not in (route.get("to") or ()):
+                place = document.at_key(("routes", alias, "weights", name))
+                yield error(UNKNOWN, f"route {alias} has no {name} under `to`", place, "remove the weight")
 
 
 def _fault(name: str, service: dict[str, Any], used: str, offers: dict[str, str | None]) -> Fault | None:

@@ -78,22 +78,47 @@ class _SettingsLine(Template):
 
 
 def of(plan: Plan) -> tuple[ServedDeployment, ...]:
-    """Return all deployments that accept requests."""
-    return tuple(
-        _deployment(plan, host, unit, unit.network.listen)
-        for host in plan.hosts
-        for unit in host.containers
-        if unit.kind == "deployment" and unit.network.listen and unit.server.served
+    """Return the gateways, and all deployments that accept requests."""
+    units = [(host, unit, unit.network.listen) for host in plan.hosts for unit in host.containers]
+    gateways = [_gateway(plan, host, unit, listen) for host, unit, listen in units if listen and unit.reloaded]
+    deployments = (
+        _served(plan, host, unit, listen, ((unit, host.promises[unit.unit]),))
+        for host, unit, listen in units
+        if unit.kind == "deployment" and listen and unit.server.served
     )
+    return (*gateways, *deployments)
 
 
-def _deployment(plan: Plan, host: HostPlan, unit: Container, listen: tuple[str, int]) -> ServedDeployment:
-    promise, (address, port) = host.promises[unit.unit], listen
+def _gateway(plan: Plan, host: HostPlan, unit: Container, listen: tuple[str, int]) -> ServedDeployment:
+    """Return a gateway; programs get the first of its models that they can use."""
+    leaders = {
+        each.name: (each, other.promises[each.unit])
+        for other, each in plan.containers
+        if each.kind == "deployment" and each.server.leads
+    }
+    aliases = [(str(link.path[1]), leaders[link.name]) for link in unit.dependencies if link.name in leaders]
+    options = tuple((server, promise._replace(models=(alias,))) for alias, (server, promise) in aliases)
+    return _served(plan, host, unit, listen, options)
+
+
+def _served(
+    plan: Plan,
+    host: HostPlan,
+    unit: Container,
+    listen: tuple[str, int],
+    options: tuple[tuple[Container, Promise], ...],
+) -> ServedDeployment:
+    """Return a server; `options` are the servers behind it, each with the names that its clients send for it."""
+    address, port = listen
     direct = address in {EVERY, host.address}
-    url = f"http://{locally(host.address) if direct else LOOPBACK}:{port}"
-    key = _key(plan, host, promise.api_key) if promise.api_key else None
-    values = {"name": unit.name, "host": host.name, "url": url, "context": promise.max_model_len}
+    scheme = "https" if unit.reloaded and not unit.checks.path else "http"
+    url = f"{scheme}://{locally(host.address) if direct else LOOPBACK}:{port}"
+    secret = unit.reloaded[0] if unit.reloaded else host.promises[unit.unit].api_key
+    key = _key(plan, host, secret) if secret else None
+    values: dict[str, object] = {"name": unit.name, "host": host.name, "url": url}
     values |= {"key_file": key.file, "variable": variable(key.secret)} if key else {"keyless": _NO_KEY}
+    routed = tuple(dict.fromkeys(str(link.path[1]) for link in unit.dependencies))
+    own = options[0][1] if options else host.promises[unit.unit]
     return ServedDeployment(
         name=unit.name,
         host=host.name,
@@ -101,12 +126,21 @@ def _deployment(plan: Plan, host: HostPlan, unit: Container, listen: tuple[str, 
         url=url,
         open_to=exposure.reach(host, address),
         tunnel=None if direct else _ssh(host, "-N", "-L", f"{port}:{locally(address)}:{port}"),
-        models=promise.models,
-        context=promise.max_model_len,
+        models=routed or own.models,
+        context=None if unit.reloaded else own.max_model_len,
         key=key,
-        request=_request(url, key, promise),
-        clients={name: _setup(client, unit, promise, values) for name, client in catalog.clients().items()},
+        request=_request(url, key, own),
+        clients={name: _first(client, options, values) for name, client in catalog.clients().items()},
     )
+
+
+def _first(
+    client: ClientSettings, options: tuple[tuple[Container, Promise], ...], values: Mapping[str, object]
+) -> ClientSetup:
+    """Return the settings for the first server that a program can use, or why it cannot use the first one."""
+    setups = [_setup(client, server, promise, values) for server, promise in options]
+    none = ClientSetup(client.title, client.file, None, "no deployment is behind it", ())
+    return next((each for each in setups if each.settings is not None), (setups or [none])[0])
 
 
 def _ssh(host: HostPlan, *words: str) -> str:
@@ -137,7 +171,8 @@ def _setup(client: ClientSettings, unit: Container, promise: Promise, values: Ma
     obstacle = _obstacle(client, unit, promise.kind, model)
     if obstacle is not None:
         return ClientSetup(client.title, client.file, None, obstacle, ())
-    settings, notes = (_filled(text, {**values, "model": model}) for text in (client.settings, "\n".join(client.notes)))
+    values = {**values, "context": promise.max_model_len, "model": model}
+    settings, notes = (_filled(text, values) for text in (client.settings, "\n".join(client.notes)))
     seen = [f"Tried: {client.tried}."] if client.tried else []
     seen += [f"Not verified: {each}" for each in client.not_verified]
     told = (*_doubts(unit, client), *notes.splitlines(), *seen)

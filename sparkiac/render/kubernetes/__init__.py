@@ -55,6 +55,8 @@ def render(plan: Plan) -> Rendering:
 def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> list[Artifact]:
     """Return the objects of a deployment or service. Raises KubernetesError."""
     name = nodes[0].container.name
+    if nodes[0].container.reloaded:
+        raise KubernetesError("the gateway gets its keys from its systemd unit; use a Gateway of the cluster")
     if len(nodes) > 1:
         found = {"leaderworkerset": groups.group(nodes, own)}
     else:
