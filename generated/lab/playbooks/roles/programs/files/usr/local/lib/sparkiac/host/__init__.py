@@ -7,6 +7,7 @@ PROGRAMS = {
     "fleet_check": "fleet.check",
     "group": "group.program",
     "host_metrics": "status.metrics",
+    "kernel": "kernel.program",
     "load_memory": "preflight.load_memory",
     "network": "network.links",
     "preflight": "preflight.program",

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
+from ..kernel import trial
 from ..local import LocalHost
 from ..network import doors
 from ..switch import drift as switch_drift
@@ -39,6 +40,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
         parts = {
             "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
+            "kernel": pool.submit(attempted, unread, "kernel", lambda: trial.shown(machine)["trial"]),
             "doors": pool.submit(doors_fault, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
         }

@@ -24,7 +24,7 @@ from .store import GENERATIONS, HOME
 
 OWN = (
     "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "passed",
-    "programs",
+    "programs", "kernel.json",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(
@@ -32,6 +32,9 @@ PATH = re.compile(
 )
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
+KERNEL_UNIT = "etc/systemd/system/sparkiac-kernel.service"
+OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac")
+"""What `kernel` writes, besides its unit: without them, GRUB starts the newest kernel again."""
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
@@ -75,6 +78,8 @@ def steps(machine: LocalHost, *, weights: bool) -> Iterator[Step]:
         yield Step(f"nftables table {table}", partial(command, machine, "nft", "delete", "table", *table.split()))
     for path in (path for path in found if not path.startswith(("etc/sparkiac/", "usr/"))):
         yield Step(f"/{path}", partial(remove_file, machine, path))
+    if {*found} & {*OF_GRUB}:
+        yield Step("the default kernel of GRUB", partial(command, machine, "update-grub"))
     yield from sysctl_steps(machine)
     yield from network_steps(machine)
     for item in staged(machine):
@@ -234,7 +239,7 @@ def installed(machine: LocalHost) -> list[str]:
         for file in read_json(machine, str(path.relative_to(machine.root)), [])
     ]
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
-    return sorted(path for path in ours if there(machine, path))
+    return sorted(path for path in (*ours, KERNEL_UNIT, *OF_GRUB) if there(machine, path))
 
 
 def plan_files(machine: LocalHost) -> list[str]:
