@@ -26,6 +26,8 @@ OF_DRIVER = re.compile(r"(?:lib)?nvidia-.+|xserver-xorg-video-nvidia-.+")
 OF_RELEASE = re.compile(r"(?<![0-9])[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}-[0-9]{1,6}")
 IMAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+-\d+-[a-z0-9-]+)")
 LIBRARY = re.compile(r"libnvidia-compute-\d+(?:-server)?")
+SAVED_DEFAULT = "/etc/default/grub.d/90-sparkiac.cfg"
+"""Lets GRUB start the kernel that has passed its gate, instead of the newest one."""
 OTHERS = ("nvsm",)
 """Packages that facts are about and that no pin holds."""
 OF_HOST = ("BOOT_IMAGE", "root", "resume", "initrd")
@@ -39,7 +41,7 @@ def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of prefl
     everything = installed(machine)
     return {
         "kernel": kernel,
-        "next_kernel": next_kernel(kernel, everything),
+        "next_kernel": None if machine.path(SAVED_DEFAULT).exists() else next_kernel(kernel, everything),
         "cmdline": parameters(line(machine, "/proc/cmdline")),
         "kexec_crash_size": number(line(machine, "/sys/kernel/kexec_crash_size")),
         "driver": version[1] if version else None,

@@ -65,6 +65,7 @@ TOOL = tool_of("get_time", "Get the time in a city.", "city")
 NOTE = tool_of("save_note", "Save a note.", "title", "text")
 QUESTION = request(QUESTION_TEXT + NUMBER, 128)
 OTHER_QUESTION = request(QUESTION_TEXT + OTHER_NUMBER, 128)
+LONG_ANSWER = request("Write the numbers from 1 to 1000 as digits, with a space after each.", 256)
 QUESTION_FOR_TOOL = "What time is it in Paris? Use the tool get_time."
 QUESTION_WITH_TOOLS = request_with(TOOL, QUESTION_FOR_TOOL)
 QUESTION_WITH_STRINGS = request_with(

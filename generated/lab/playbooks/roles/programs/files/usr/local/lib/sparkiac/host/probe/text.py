@@ -197,6 +197,15 @@ def latency(session: Session) -> str:
     return f"first token after {found.first_s:.2f} s{rate}"
 
 
+def speed(session: Session) -> float:
+    """Return the tokens/s of an answer of 256 tokens, the median of three; 0 for a server that has no chat."""
+    if session.kind != "chat":
+        return 0.0
+    body = {"model": session.model, **answers.LONG_ANSWER, "stream_options": {"include_usage": True}}
+    found = [session.server.stream(CHAT, body, within=session.within()) for _ in range(3)]
+    return sorted(tokens_of(each) / each.seconds for each in found)[1]
+
+
 def repeated(session: Session) -> str:
     """Send a long prompt twice, and report how many of its tokens the prefix cache had."""
     session.only(*GENERATES)

@@ -1,0 +1,281 @@
+"""The trial of a kernel: what is recorded of it, how it begins, and how it ends.
+
+The running kernel stays GRUB's default until the end. A boot that nobody expects, such as after a power cut, starts it.
+The first trial of a host is of the running kernel: it proves that GRUB starts an entry once, and forgets it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .. import durable, software
+from ..contract import decoded, validated
+from ..local import LocalHost, say
+from . import checks, gate, grub
+from .checks import beside, following
+
+STATE = "/var/lib/sparkiac/kernel.json"
+PROVING, TRYING, PASSED, GOOD, FAILED = "proving", "trying", "passed", "good", "failed"
+OPEN = (PROVING, TRYING, PASSED)
+"""Phases of a trial that has not ended."""
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+UNIT = "sparkiac-kernel.service"
+UNIT_TEXT = """\
+# Written by sparkiac. After a reboot into a kernel that is tried, asks whether the models answer well, or goes back.
+[Unit]
+Description=Keep or give up the kernel that is tried
+ConditionPathExists=/var/lib/sparkiac/kernel.json
+RequiresMountsFor=/var/lib/sparkiac /boot
+Wants=network-online.target
+After=network-online.target docker.service sparkiac-recover.service
+
+[Service]
+Type=exec
+ExecStart=/usr/bin/python3 /var/lib/sparkiac/programs/kernel settle
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+POLL_S = 1
+IDLE_POLLS = 60
+"""Polls after which a trial that no unit works on has failed: the unit may not have been started yet."""
+
+
+class TrialError(RuntimeError):
+    """The kernel is not tried, and the host is as before."""
+
+
+class Trial(NamedTuple):
+    """A trial, also one that has ended."""
+
+    phase: str
+    kernel: str
+    former: str
+    """Kernel that ran before it; the same one in the first trial of a host."""
+    boot: str
+    """ID of the boot in which it began."""
+    why: str
+    """Why it failed, or what is left to do."""
+    packages: dict[str, str]
+    """Packages that follow the kernel when it is good."""
+    added: list[str]
+    """Packages that were not there before: they are removed if it fails."""
+    speeds: dict[str, float]
+    """Unit → its tokens/s just before."""
+    despite: list[str]
+    """Alerts that fired and were accepted."""
+
+
+class KernelState(NamedTuple):
+    """What is known about trials of kernels on this host."""
+
+    proven: bool
+    """Whether GRUB of this host has started an entry once, and forgotten it."""
+    trial: Trial | None
+
+
+def read(machine: LocalHost) -> KernelState:
+    """Return the record of this host."""
+    try:
+        text = machine.read(STATE)
+    except FileNotFoundError:
+        return KernelState(proven=False, trial=None)
+    found = validated("program", STATE, decoded(STATE, text), KernelState)
+    return KernelState(found["proven"], Trial(**found["trial"]) if found["trial"] else None)
+
+
+def write(machine: LocalHost, state: KernelState) -> None:
+    """Replace the record of this host."""
+    found = {"proven": state.proven, "trial": state.trial and state.trial._asdict()}
+    durable.write(machine.path(STATE), json.dumps(found, indent=1).encode() + b"\n")
+
+
+def enter(machine: LocalHost, phase: str, why: str = "", *, proven: bool = False) -> Trial:
+    """Record the next phase of the trial."""
+    state = read(machine)
+    assert state.trial is not None  # noqa: S101 - the callers have read it
+    trial = state.trial._replace(phase=phase, why=why)
+    write(machine, KernelState(state.proven or proven, trial))
+    say(f"kernel {trial.kernel}: {phase}" + (f": {why}" if why else ""))
+    return trial
+
+
+def running(machine: LocalHost) -> str:
+    """Return the running kernel."""
+    return str(software.line(machine, software.RELEASE))
+
+
+def boot_id(machine: LocalHost) -> str:
+    """Return the ID of this boot."""
+    return str(software.line(machine, BOOT_ID))
+
+
+def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
+    """Return why the kernel of a set is not tried on this host."""
+    kernel, now = checks.release_of(packages), running(machine)
+    missing = [] if kernel else ["the pins of this host name no kernel"]
+    return [*missing, *checks.before(machine, now, beside(packages, kernel) if kernel else {})]
+
+
+def require(refused: Iterable[str]) -> None:
+    """Raise TrialError if something is refused."""
+    if found := [*refused]:
+        raise TrialError("; ".join(found))
+
+
+def begin(machine: LocalHost, packages: dict[str, str], despite: list[str]) -> Trial | None:
+    """Prepare the next boot: the proof, or the trial of the kernel of a set. Return None if there is nothing to do.
+
+    Raise TrialError with all reasons if it is refused; then the running kernel is the default of the next boots.
+    """
+    require(refusals(machine, packages))
+    now, kernel = running(machine), str(checks.release_of(packages))
+    state = read(machine)
+    if state.trial and state.trial.phase in OPEN and kernel == now == state.trial.kernel:
+        return state.trial  # a former run has left it before its end
+    if kernel == now:
+        return None
+    phase, tried = (TRYING, kernel) if state.proven else (PROVING, now)
+    added = state.trial.added if state.trial and state.trial.kernel == tried else []
+    trial = Trial(phase, tried, now, boot_id(machine), "", {}, added, {}, despite)
+    return prepared(machine, trial, packages if state.proven else {})
+
+
+def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Trial:
+    """Install the kernel, offer it to GRUB, and choose it for one boot; undo all of that if it is refused."""
+    grub.keep(machine, trial.former)
+    own = beside(packages, trial.kernel)
+    added = sorted({*own, *trial.added} - ({*software.installed(machine)} - {*trial.added}))
+    trial = trial._replace(packages=following(packages, trial.kernel), added=added, speeds=gate.speeds(machine))
+    try:
+        write(machine, KernelState(read(machine).proven, trial))
+        install_unit(machine)
+        install(machine, trial, own)
+        require(checks.after(machine, trial.former, trial.kernel, own))
+        grub.offer(machine, trial.kernel)
+        grub.remember(machine, grub.NEXT, grub.TRIAL)
+    except (grub.GrubError, TrialError, OSError) as error:
+        give_up(machine, trial, str(error))
+        raise TrialError(str(error)) from error
+    return trial
+
+
+def install_unit(machine: LocalHost) -> None:
+    """Install the unit that ends the trial after the reboot."""
+    durable.write(machine.path(f"/etc/systemd/system/{UNIT}"), UNIT_TEXT.encode(), 0o644)
+    machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "enable", UNIT)
+
+
+def install(machine: LocalHost, trial: Trial, own: dict[str, str]) -> None:
+    """Install the packages of the kernel, and download those that follow it, so that the end needs no network."""
+    if not own:
+        return
+    quiet = ("--yes", "--no-install-recommends")
+    apt(machine, "install", *quiet, *checks.words(own))
+    machine.run("apt-mark", "manual", *own)
+    if trial.packages:
+        apt(machine, "install", "--download-only", *quiet, "--allow-downgrades", *checks.words(trial.packages))
+    grub.update(machine)
+
+
+def apt(machine: LocalHost, *words: str) -> None:
+    """Run apt-get, after the end of what was interrupted; raise TrialError if it fails."""
+    machine.run("dpkg", "--configure", "-a")
+    done = machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *words)
+    if done.code:
+        raise TrialError(f"apt-get {words[0]}: {' '.join((done.errors or done.output).split())}")
+
+
+def settle(machine: LocalHost) -> None:
+    """Go on with a trial after a reboot: ask the gate whether the kernel is good, or reboot into the former one."""
+    trial = read(machine).trial
+    if trial and trial.phase == FAILED and trial.added:
+        give_up(machine, trial, trial.why)
+    if trial is None or trial.phase not in OPEN or boot_id(machine) == trial.boot:
+        return
+    if trial.phase == PROVING:
+        prove(machine, trial)
+    elif running(machine) != trial.kernel:
+        give_up(machine, trial, "the host started the former kernel again: this one did not start, or not to its end")
+    elif found := [] if trial.phase == PASSED else gate.faults(machine, trial.speeds):
+        give_up(machine, trial, "\n".join(found))
+        machine.run("systemctl", "reboot")
+    else:
+        enter(machine, PASSED)
+        if not gate.grouped(machine):
+            accept(machine)
+
+
+def prove(machine: LocalHost, trial: Trial) -> None:
+    """Record whether GRUB has started the entry that was chosen once, and forgotten it."""
+    forgotten = not grub.environment(machine).get(grub.NEXT)
+    once = grub.PANIC in machine.read("/proc/cmdline").split()
+    grub.keep(machine, trial.former)
+    if forgotten and once:
+        enter(machine, GOOD, proven=True)
+        return
+    did = "did not start the entry that was chosen for one boot" if not once else "did not forget the entry after it"
+    enter(machine, FAILED, f"GRUB {did}: the way back from another kernel is not proven")
+
+
+def accept(machine: LocalHost) -> Trial:
+    """Make the kernel the default, and install the packages that follow it. Raise TrialError if it has not passed."""
+    trial = read(machine).trial
+    if trial is None or trial.phase not in (PASSED, GOOD) or running(machine) != trial.kernel:
+        raise TrialError("no kernel that runs now has passed its gate")
+    grub.keep(machine, trial.kernel)
+    left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
+    try:
+        if left:
+            quiet = ("--yes", "--no-install-recommends", "--allow-downgrades")
+            apt(machine, "install", *quiet, *checks.words(left))
+    except TrialError as error:
+        return enter(machine, GOOD, f"packages that follow the kernel are not installed: {error}")
+    return enter(machine, GOOD)
+
+
+def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
+    """Make the former kernel the default, and if it runs remove what the trial has installed."""
+    grub.keep(machine, trial.former)
+    if trial.added and running(machine) == trial.former:
+        done = machine.run("dpkg", "--purge", *trial.added)  # whatever state a power cut has left them in
+        if done.code:
+            raise TrialError(f"dpkg --purge: {' '.join(done.errors.split())}")
+        grub.keep(machine, trial.former)
+        trial = trial._replace(added=[])
+    write(machine, read(machine)._replace(trial=trial))
+    return enter(machine, FAILED, why)
+
+
+def back(machine: LocalHost, why: str) -> Trial | None:
+    """Give up a trial that has not ended; return it, or None if there is none. The caller reboots if it runs."""
+    trial = read(machine).trial
+    return give_up(machine, trial, why) if trial and trial.phase in OPEN else None
+
+
+def wait(machine: LocalHost) -> None:
+    """Wait until a trial has passed or ended, and a host that goes back has booted; raise TrialError if it hangs."""
+    idle = 0
+    while True:
+        trial = read(machine).trial
+        if trial is None or trial.phase in (PASSED, GOOD):
+            return
+        if trial.phase == FAILED and (running(machine) == trial.former and not trial.added):
+            return
+        state = machine.run("systemctl", "show", "--property=ActiveState", "--value", UNIT).output.strip()
+        idle = idle + 1 if state in ("", "inactive", "failed") else 0
+        if idle > IDLE_POLLS:
+            raise TrialError(f"the trial of {trial.kernel} has not ended; see journalctl --unit={UNIT}")
+        time.sleep(POLL_S)
+
+
+def shown(machine: LocalHost) -> dict[str, Any]:
+    """Return the state for other programs."""
+    state = read(machine)
+    return {"running": running(machine), "proven": state.proven, "trial": state.trial and state.trial._asdict()}
