@@ -68,6 +68,7 @@ CHOSEN: Final[dict[str, Any]] = {
     "PullRequest.base": "4f9c1d2e3b5a60718293a4b5c6d7e8f901234567",
     "Mod.run": "apply.sh",
     "RecipeSource.path": "recipes/spark",
+    "RecipeSource.signed_by": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGZpcnN0a2V5"],
 }
 """Class that declares a key, and the key → an example that is shown whatever the inventories have."""
 
