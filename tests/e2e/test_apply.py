@@ -36,6 +36,23 @@ STATE = "/tmp/sparkiac-probe.json"  # noqa: S108 - inside the container
 """What the health check remembers."""
 
 
+LOOK_OUT = """
+import glob, json, socket
+found = {"models": glob.glob("/root/.cache/huggingface/hub/*")}
+def reached(name, address, port):
+    try:
+        socket.create_connection((address, port), timeout=3).close()
+        found[name] = "yes"
+    except OSError:
+        found[name] = "no"
+reached("registry", "10.77.0.1", 5000)
+reached("hosts", "10.77.0.11", 22)
+reached("a name", "example.org", 80)
+print(json.dumps(found))
+"""
+"""What a program in a container sees of the store and reaches."""
+
+
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab for the bed, generated and with its model store filled."""
@@ -107,6 +124,17 @@ def test_container_is_confined_and_keeps_its_key_to_itself(lab: Lab) -> None:
         assert KEY not in lab.bed.ssh(host, f"journalctl -u {UNITS[host]}", root=True).stdout
         mode = lab.bed.ssh(host, "stat -c '%a %U' /etc/sparkiac/secrets/vllm_api_key", root=True).stdout.strip()
         assert mode == "600 root"
+
+
+def test_a_confined_container_sees_its_own_model_and_connects_to_nothing(lab: Lab) -> None:
+    """It is still asked for its health and by clients, as the tests before and after this one show."""
+    for host in lab.bed.hosts:
+        inside = f"docker exec {container(lab.bed, host)} python3 -c {shlex.quote(LOOK_OUT)}"
+        found = json.loads(lab.bed.ssh(host, inside, root=True).stdout)
+        assert len(found.pop("models")) == 1
+        assert found == {"registry": "no", "hosts": "no", "a name": "no"}
+        registry = "timeout 5 bash -c '</dev/tcp/10.77.0.1/5000'"
+        assert lab.bed.ssh(host, registry, check=False).returncode == 0, "the host reaches it"
 
 
 def test_second_apply_changes_nothing(lab: Lab) -> None:

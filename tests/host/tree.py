@@ -136,7 +136,16 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     unit |= {"promise": promise("sparkiac-qwen36", url="http://192.0.2.11:8001", clients=["tools"])}
     group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348, "peers": []}
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
-    plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": [], "packages": {}}
+    plan = {
+        "host": name,
+        "memory_bytes": None,
+        "turns": [],
+        "units": [unit],
+        "sysctls": [],
+        "packages": {},
+        "clients": {},
+        "egress": {},
+    }
     plan |= {"group": group if len(team) > 1 else None, "nft_optional": False, "needs": needs}
     expected = complete(Expectations, {"host": name, **wanted})
     return {
