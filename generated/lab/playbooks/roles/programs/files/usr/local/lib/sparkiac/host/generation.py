@@ -183,6 +183,15 @@ class Needs(NamedTuple):
     """Directories of compile caches."""
 
 
+class Clients(NamedTuple):
+    """Who may connect to the port of a unit, besides its own host."""
+
+    networks: tuple[str, ...]
+    """Networks and addresses."""
+    units: tuple[str, ...]
+    """Units of the same host whose containers reach the port at the address of the host."""
+
+
 class GenerationPlan(NamedTuple):
     """Everything about a generation that is not in its files: etc/sparkiac/generation.json, read by `switch`."""
 
@@ -200,6 +209,10 @@ class GenerationPlan(NamedTuple):
     """Hosts that change together with this one; None if it changes alone."""
     nft_optional: bool
     """Whether units start even if their ports cannot be closed until they have passed."""
+    clients: Mapping[str, Clients]
+    """Unit → who may connect to it; everybody who reaches its port if it is not there."""
+    egress: Mapping[str, tuple[str, ...]]
+    """Unit → networks and addresses that its container may connect to; everything if it is not there."""
     needs: Needs
 
 

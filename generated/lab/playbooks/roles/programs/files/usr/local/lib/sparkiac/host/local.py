@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,10 +139,18 @@ def launch(machine: LocalHost, unit: str, *argv: str, properties: Iterable[str] 
         raise OSError(f"systemd-run: {done.errors.strip()}")
 
 
-def read_record(machine: LocalHost, name: str, shape: Any) -> dict[str, Any] | None:  # noqa: ANN401 - a type
-    """Return a file of this package; None if it is missing, may not be read, or was written by another version."""
+def read_record(
+    machine: LocalHost,
+    name: str,
+    shape: Any,  # noqa: ANN401 - a type
+    added: Mapping[str, Any] | None = None,
+) -> dict[str, Any] | None:
+    """Return a file of this package; None if it is missing, may not be read, or was written by another version.
+
+    `added` has the values of keys that former versions did not write.
+    """
     try:
-        return dict(validated("program", name, json.loads(machine.read(name)), shape))
+        return dict(validated("program", name, {**(added or {}), **json.loads(machine.read(name))}, shape))
     except (OSError, ValueError):
         return None
 

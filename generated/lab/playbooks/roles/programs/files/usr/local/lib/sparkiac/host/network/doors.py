@@ -2,7 +2,8 @@
 
 Its sets are `closed` (units whose server has not passed yet, gives wrong answers, or whose group does not reach a node)
 and `drained` (units that are about to stop), each by address and port for IPv4 and IPv6, and by port for units that
-listen on all addresses. The rules match the first packet (SYN) of a connection, so that none that exists is cut.
+listen on all addresses. A port with a list of clients has two more sets, `clients4_PORT` and `clients6_PORT`; to others
+it is closed. The rules match the first packet (SYN) of a connection, so that none that exists is cut.
 
 The hook prerouting sees packets for published ports before Docker rewrites them, and those for programs of the host.
 The hook output sees the traffic of the host itself, except that of root: root runs the gate and the health checks of a
@@ -10,7 +11,8 @@ container in the network of the host.
 
 Containers that share a Docker network with a unit reach it through the bridge, without its port on the host and without
 those hooks, unless br_netfilter is loaded and set. The table `bridge sparkiac` refuses them by the MAC address of the
-container that is closed or drained.
+container that is closed or drained. It also refuses what a container sends that may not connect to everything, except
+answers.
 
 The record in /run says what the tables have. Each change writes them whole in one transaction.
 """
@@ -25,42 +27,21 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import local
-from ..generation import mac_address
+from ..generation import Clients
 from ..local import LocalHost
+from . import rules
 from .nft import DoorsError, nft
+from .rules import BRIDGES, FORMER_DRAIN, FORMER_PEERS, REFUSALS, TABLE, PeerPorts, split
 
-TABLE, BRIDGES = "inet sparkiac", "bridge sparkiac"
 RULES, RECORD, LOCK = (f"/run/sparkiac/doors.{kind}" for kind in ("nft", "json", "lock"))
 KEEPER = "sparkiac-doors"
 """Unit that writes the table again if somebody else has changed it."""
 PROGRAM = "/usr/local/lib/sparkiac/switch"
 KEPT = ("--property=Restart=always", "--property=RestartSec=1", "--property=StartLimitIntervalSec=0")
-SYN = "tcp flags & (fin | syn | rst | ack) == syn"
-SETS = {
-    "places4": ("ipv4_addr . inet_service", "ip daddr . tcp dport"),
-    "places6": ("ipv6_addr . inet_service", "ip6 daddr . tcp dport"),
-    "ports": ("inet_service", "fib daddr type local tcp dport"),
-}
-"""Set → its type, and what it matches. `ports` has the ports of units that listen on all addresses."""
-HOOKS = {"arriving": ("prerouting", 'iifname != "lo"'), "leaving": ("output", "meta skuid != 0")}
-FAMILIES = {4: "ip", 6: "ip6"}
-FORMER_DRAIN, FORMER_PEERS = "inet sparkiac_drain", "inet sparkiac_store_"
-"""Tables of former versions; the second is the beginning of a name."""
-REFUSALS = ("reject with tcp reset", "drop")
-"""What happens to a packet in a bridge. Some kernels cannot answer it there."""
 SSH_PORT = 22
-EVERY = "0.0.0.0"  # noqa: S104
-
-
-class PeerPorts(NamedTuple):
-    """Ports that only some addresses may connect to."""
-
-    ports: list[str]
-    """Port numbers, and ranges such as 29510-29599."""
-    peers: list[str]
 
 
 class Doors(NamedTuple):
@@ -76,6 +57,10 @@ class Doors(NamedTuple):
     """Unit → address:port."""
     peers: Mapping[str, PeerPorts] = {}
     """Unit without prefix, or _PORT → ports that are open for peers only."""
+    clients: Mapping[str, Clients] = {}
+    """address:port → who may connect there; the host itself always may."""
+    egress: Mapping[str, list[str]] = {}
+    """Unit → networks and addresses that its container may connect to."""
     table: str = ""
     """The tables as nft lists them after they were written; empty if there are none."""
 
@@ -144,7 +129,7 @@ def change(machine: LocalHost, edit: Callable[[Doors], Doors]) -> Doors:
         refuse_ssh(machine, wanted)
         put(machine, wanted)
         wanted = wanted._replace(table=listed(machine))
-        local.write(machine, RECORD, json.dumps({**wanted._asdict(), "peers": named(wanted)}))
+        local.write(machine, RECORD, json.dumps({**wanted._asdict(), **named(wanted)}))
     if wanted.table and machine.path(PROGRAM).exists():  # systemd-run fails if it runs already
         machine.run("systemd-run", "--quiet", "--collect", f"--unit={KEEPER}", *KEPT, PROGRAM, "doors")
     return wanted
@@ -163,9 +148,17 @@ def put(machine: LocalHost, doors: Doors) -> None:
             return
 
 
-def named(doors: Doors) -> dict[str, dict[str, list[str]]]:
-    """Return the peers as JSON."""
-    return {owner: each._asdict() for owner, each in doors.peers.items()}
+def commands(doors: Doors, refusal: str) -> list[str]:
+    """Return the commands that write the tables."""
+    refused = {"closed": [*doors.shut.values()], "drained": [*doors.drained.values()]}
+    found = rules.commands(refused, doors.peers, doors.clients)
+    return [*found, *rules.of_bridges([*doors.shut, *doors.drained], doors.egress, refusal)]
+
+
+def named(doors: Doors) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Return the peers and the clients as JSON."""
+    records: dict[str, Mapping[str, Any]] = {"peers": doors.peers, "clients": doors.clients}
+    return {key: {name: each._asdict() for name, each in found.items()} for key, found in records.items()}
 
 
 @contextlib.contextmanager
@@ -183,10 +176,12 @@ def locked(machine: LocalHost) -> Iterator[None]:
 
 def read(machine: LocalHost) -> Doors:
     """Return the record; an empty one if there is none, or one that this version does not know."""
-    found = local.read_record(machine, RECORD, Doors)
+    found = local.read_record(machine, RECORD, Doors, {"clients": {}, "egress": {}})
     if found is None:
         return Doors()
-    return Doors(**{**found, "peers": {owner: PeerPorts(**each) for owner, each in found["peers"].items()}})
+    for key, record in (("peers", PeerPorts), ("clients", Clients)):
+        found[key] = {name: record(**each) for name, each in found[key].items()}
+    return Doors(**found)
 
 
 def is_whole(machine: LocalHost, doors: Doors) -> bool:
@@ -205,7 +200,7 @@ def listed(machine: LocalHost) -> str:
 
 def refuse_ssh(machine: LocalHost, doors: Doors) -> None:
     """Raise DoorsError if a port is that of the SSH server."""
-    listens = [*doors.closed.values(), *doors.wrong.values(), *doors.drained.values()]
+    listens = [*doors.closed.values(), *doors.wrong.values(), *doors.drained.values(), *doors.clients]
     ports = [listen.rpartition(":")[2] for listen in listens]
     ranges = [each.partition("-") for each in (*ports, *(port for each in doors.peers.values() for port in each.ports))]
     for port in ssh_ports(machine) if ranges else ():
@@ -223,66 +218,6 @@ def ssh_ports(machine: LocalHost) -> set[int]:
         with contextlib.suppress(OSError):
             found += re.findall(pattern, machine.run(*argv).output, re.MULTILINE)
     return {int(port) for port in found} or {SSH_PORT}
-
-
-def commands(doors: Doors, refusal: str) -> list[str]:
-    """Return the commands that write the tables and remove those of former versions."""
-    former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in doors.peers)]
-    found = [f"{verb} table {table}" for table in (TABLE, BRIDGES, *former) for verb in ("add", "delete")]
-    refused = {"closed": [*doors.shut.values()], "drained": [*doors.drained.values()]}
-    if not any((*refused.values(), doors.peers)):
-        return found
-    found.append(f"add table {TABLE}")
-    found += [f"add set {TABLE} {name}_{kind} {{ type {SETS[kind][0]}; }}" for name in refused for kind in SETS]
-    found += [
-        f"add element {TABLE} {name}_{element(listen)}" for name, listens in refused.items() for listen in listens
-    ]
-    for chain, (hook, where) in HOOKS.items():
-        found.append(f"add chain {TABLE} {chain} {{ type filter hook {hook} priority -300; policy accept; }}")
-        found += [
-            f"add rule {TABLE} {chain} {where} {match} @{name}_{kind} {SYN} reject with tcp reset"
-            for name in refused
-            for kind, (_, match) in SETS.items()
-        ]
-    return [*found, *between_hosts(doors.peers.values()), *between_containers([*doors.shut, *doors.drained], refusal)]
-
-
-def between_hosts(wanted: Iterable[PeerPorts]) -> Iterator[str]:
-    """Return the commands for ports that are open for peers only."""
-    chain = f"{TABLE} peers"
-    yield f"add chain {chain} {{ type filter hook input priority -10; policy accept; }}"
-    yield f'add rule {chain} iifname "lo" accept'
-    ports = [(f"tcp dport {{ {', '.join(each.ports)} }}", each.peers) for each in wanted]
-    for port, peers in ports:
-        sources = [f"{FAMILIES[ip_address(peer).version]} saddr {peer}" for peer in peers]
-        yield from (f"add rule {chain} {port} {source} accept" for source in sources)
-    yield from (f"add rule {chain} {port} {SYN} drop" for port, _ in ports)
-
-
-def between_containers(units: list[str], refusal: str) -> Iterator[str]:
-    """Return the commands that refuse connections to the containers of units from others in their Docker network."""
-    if units:
-        yield f"add table {BRIDGES}"
-        yield f"add set {BRIDGES} refused {{ type ether_addr; }}"
-        yield from (f"add element {BRIDGES} refused {{ {mac_address(unit)} }}" for unit in units)
-        yield f"add chain {BRIDGES} arriving {{ type filter hook prerouting priority -300; policy accept; }}"
-        yield f"add rule {BRIDGES} arriving ether daddr @refused {SYN} {refusal}"
-
-
-def element(listen: str) -> str:
-    """Return the set and the element of address:port."""
-    address, port = split(listen)
-    parsed = ip_address(address)
-    return f"ports {{ {port} }}" if parsed.is_unspecified else f"places{parsed.version} {{ {parsed} . {port} }}"
-
-
-def split(listen: str) -> tuple[str, int]:
-    """Return address and port; a name counts as all addresses."""
-    address, _, port = listen.rpartition(":")
-    try:
-        return str(ip_address(address.strip("[]"))), int(port)
-    except ValueError:
-        return EVERY, int(port)
 
 
 def tables(machine: LocalHost) -> list[str]:

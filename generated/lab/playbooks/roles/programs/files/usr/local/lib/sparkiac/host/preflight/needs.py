@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import re
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ..local import free_bytes
-from ..network import doors
+from ..network import rules
 from .host import EXPECTATIONS, Check, CheckResult, LocalHost, compare, gib
 
 COMMIT = 40  # hexadecimal digits of a commit
+TOKENS = ("token", "stored_tokens")  # where `hf auth login` writes one
+VPN = ("tailscale", "wg", "zt", "tun")  # the beginnings of the names of interfaces
 HEADER = re.compile("[!-~]([ -~]*[!-~])?")  # an API key that an HTTP header carries unchanged
 
 
@@ -103,6 +106,9 @@ def check_store(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     """Check that a store has the models: in a Hugging Face cache, with or without hub/, or as directories org/name."""
     path = wanted["path"]
     hub = f"{path}/hub" if host.path(f"{path}/hub").is_dir() else path
+    for name in (each for each in TOKENS if host.path(f"{path}/{each}").is_file()):
+        hint = f"move {path}/{name} away: a container that sees the whole store reads it"
+        yield CheckResult("warn", f"store {path}", f"has a token of the hub: {name}", "weights only", hint)
     for entry in wanted["models"]:
         name, _, commit = entry.partition("@")
         places = [f"{path}/{name}"] if "/" in name else [f"{root}/{name}/snapshots" for root in (path, hub)]
@@ -169,10 +175,26 @@ def revision(what: str, place: Path) -> CheckResult:
 
 def check_nft(_wanted: bool, host: LocalHost) -> Iterator[CheckResult]:  # noqa: FBT001
     """Check that nftables works, also in bridges: without it, a server would be reached before it has passed."""
-    for table in (doors.TABLE, doors.BRIDGES):
+    for table in (rules.TABLE, rules.BRIDGES):
         chain = f"add chain {table} arriving {{ type filter hook prerouting priority -300; }}"
         host.run("nft", "--check", f"add table {table}; {chain}")
     yield CheckResult("ok", "nft", "works", "works")
+    yield CheckResult("ok", "firewall", "; ".join(firewall(host)), "known: sparkiac changes none of it")
+
+
+def firewall(host: LocalHost) -> Iterator[str]:
+    """Return which other programs filter packets on this host, and its interfaces of VPNs."""
+    with contextlib.suppress(
+        RuntimeError, OSError, ValueError, KeyError, TypeError
+    ):  # Docker before 29 has only iptables
+        backend = json.loads(host.run("docker", "info", "--format", "{{json .FirewallBackend}}"))["Driver"]
+        yield f"Docker uses {backend}"
+    ufw = host.path("/etc/ufw/ufw.conf")
+    if ufw.is_file() and re.search("^ENABLED=yes", ufw.read_text(encoding="utf-8"), re.MULTILINE):
+        yield "ufw is active, which does not see ports that Docker publishes"
+    names = sorted(each.name for each in host.path("/sys/class/net").glob("*"))
+    vpn = [name for name in names if name.startswith(VPN)]
+    yield f"VPN {', '.join(vpn)}" if vpn else "no VPN"
 
 
 CHECKS = {

@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import state as switch_state
 from ..local import LocalHost
-from ..network import doors
+from ..network import doors, rules
 from ..switch import drift as switch_drift
 from ..switch import store
 from . import machine as status_machine
@@ -50,7 +50,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
 def doors_fault(machine: LocalHost) -> str | None:
     """Return what is wrong with the tables of nftables; None without root, which alone can read them."""
     whole = doors.is_whole(machine, doors.read(machine))
-    return None if whole else f"table {doors.TABLE} or {doors.BRIDGES} of nftables lacks what was written to it"
+    return None if whole else f"table {rules.TABLE} or {rules.BRIDGES} of nftables lacks what was written to it"
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from .. import local as units_host
 from .. import series
 from ..local import LocalHost
-from ..network import doors
+from ..network import doors, rules
 from ..network.nft import DoorsError
 
 POLL_S = 0.5
@@ -70,7 +70,7 @@ def drained(machine: LocalHost) -> list[str]:
 
 
 def _shown(listen: str) -> str:
-    address, port = doors.split(listen)
+    address, port = rules.split(listen)
     if ip_address(address).is_unspecified:
         return f"*:{port}"
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
@@ -126,7 +126,7 @@ def body(answer: http.client.HTTPResponse) -> str:
 
 def connections(machine: LocalHost, unit: dict[str, Any]) -> int:
     """Return the open connections to the port of a unit: to a process of the host, or to a published port."""
-    place = doors.split(unit["listen"]) if unit["listen"] else None
+    place = rules.split(unit["listen"]) if unit["listen"] else None
     return max(sockets(machine, place[1]), forwarded(machine, *place)) if place else 0
 
 

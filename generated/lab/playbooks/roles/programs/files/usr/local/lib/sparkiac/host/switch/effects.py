@@ -14,6 +14,8 @@ RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
+LISTS = {"clients": ("everybody", "this host only"), "egress": ("everything", "nothing")}
+"""Key of the plan → what it means for a unit that is not there, and for an empty list."""
 NEW = "new on this host"
 PRUNED = "until sparkiac prune removes it"
 
@@ -79,7 +81,7 @@ def of(change: Change) -> Iterator[Effect]:
 
 
 def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
-    """Return the ports that open, close, or move to another unit."""
+    """Return the ports that open, close, or move to another unit, and the units whose clients change."""
     before, after = listening(former), listening(plan)
     for listen in sorted({*before, *after}):
         was, now = before.get(listen), after.get(listen)
@@ -89,6 +91,20 @@ def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
             yield Effect("open", listen, f"port of {now}")
         elif was != now:
             yield Effect("move", listen, f"port of {was}, to {now}")
+    yield from lists(plan, former)
+
+
+def lists(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
+    """Return the units with other clients than before, or that may connect to something else."""
+    known = {unit["name"] for unit in former["units"]}
+    for key, (everything, nothing) in LISTS.items():
+        before, after = former.get(key, {}), plan.get(key, {})
+        for unit in (each["name"] for each in plan["units"] if each["name"] in known):
+            if after.get(unit) != before.get(unit):
+                listed = after.get(unit)
+                parts = [*listed["networks"], *listed["units"]] if isinstance(listed, dict) else listed or []
+                found = everything if listed is None else ", ".join(parts) or nothing
+                yield Effect("reload", f"{key} of {unit}", f"{found}; no restart")
 
 
 def listening(plan: dict[str, Any]) -> dict[str, str]:

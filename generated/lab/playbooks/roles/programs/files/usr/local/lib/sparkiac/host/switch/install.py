@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from .. import durable
 from ..generation import PlacedFile
 from ..local import LocalHost, setting, unit_file
-from . import effects
+from ..network.nft import DoorsError
+from . import effects, opening
 from .actions import same_file
 from .effects import RECOVER
 from .restart import leave
@@ -70,14 +71,18 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
         set_sysctls(machine, new, other)
     except OSError as error:
         raise SettingError(str(error)) from error
+    finally:
+        opening.allow(machine, new.plan)
 
 
 def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
-    """Install the committed generation again, also if a kernel setting cannot be set; return why it cannot."""
+    """Install the committed generation again, also if a setting of the kernel or nft does not work; return why."""
     try:
         install(machine, old, new)
     except SettingError as error:
         return [f"a kernel setting of the former generation is not set: {error}"]
+    except DoorsError as error:
+        return [str(error)]
     return []
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 from .. import local
-from ..generation import ALERT, PASSED, WRONG_TWICE
+from .. import state as switch_state
+from ..generation import ALERT, PASSED, WRONG_TWICE, Clients
 from ..local import LocalHost, say
-from ..network import doors
+from ..network import doors, rules
 from ..network.doors import Doors
 from ..network.nft import DoorsError
 from . import store
@@ -34,14 +36,43 @@ def close(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
     """Close the port of a unit that starts; raise DoorsError if that fails and other hosts would reach it."""
     for listen in listens(plan, name):
         try:
+            allow(machine, plan)
             doors.close(machine, name, listen)
         except (DoorsError, OSError) as error:
-            address, port = doors.split(listen)
+            address, port = rules.split(listen)
             fault = f"port {port} cannot be closed until the server has passed: {error}"
             if not plan["nft_optional"] and not ip_address(address).is_loopback:
                 machine.run("systemd-notify", f"--status=starting {fault}")
                 raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
             say(f"{name}: {fault}")
+
+
+def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
+    """Write who may connect to the ports of a plan, and what its containers may connect to.
+
+    `restore` forgets what a former plan had when no switch is pending.
+    """
+    listed, egress = clients(machine, plan), plan["egress"]
+    try:
+        doors.change(machine, lambda found: joined(found, listed, egress))
+    except (DoorsError, OSError) as error:
+        fault = f"the lists of clients and of egress are not in force: {error}"
+        if not plan["nft_optional"]:
+            raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
+        say(fault)
+
+
+def joined(found: Doors, listed: Mapping[str, Clients], egress: Mapping[str, list[str]]) -> Doors:
+    """Return the record with further lists."""
+    return found._replace(clients={**found.clients, **listed}, egress={**found.egress, **egress})
+
+
+def clients(machine: LocalHost, plan: dict[str, Any]) -> dict[str, Clients]:
+    """Return address:port → who may connect there, for the units of the current turn, or of the one that begins."""
+    state = switch_state.readable(machine)
+    turn = store.current_turn(plan, (state.pending and state.pending.turn) or state.turn)
+    units = [unit for unit in store.running_in(plan, turn) if unit["name"] in plan["clients"]]
+    return {unit["listen"]: Clients(**plan["clients"][unit["name"]]) for unit in units}
 
 
 def passed(machine: LocalHost, plan: dict[str, Any], name: str) -> None:
@@ -95,11 +126,18 @@ def restore(machine: LocalHost) -> None:
         if until <= time.monotonic():
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
-        units = store.installed(machine)["units"]
+        plan = store.installed(machine)
+        units, listed = plan["units"], clients(machine, plan)
         wrong = wrong_units(machine, units)
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
-    doors.change(machine, lambda found: current(found, [unit["name"] for unit in units])._replace(wrong=wrong))
+    pending = switch_state.readable(machine).pending is not None
+
+    def renewed(found: Doors) -> Doors:
+        kept = found if pending else found._replace(clients={}, egress={})
+        return current(joined(kept, listed, plan["egress"]), [unit["name"] for unit in units])._replace(wrong=wrong)
+
+    doors.change(machine, renewed)
 
 
 def wrong_units(machine: LocalHost, units: list[dict[str, Any]]) -> dict[str, str]:

@@ -37,6 +37,8 @@ NOTHING: dict[str, Any] = {
     "packages": {},
     "group": None,
     "nft_optional": False,
+    "clients": {},
+    "egress": {},
     "needs": {"images": [], "stores": [], "extra_files": [], "caches": []},
 }
 """Plan of a host without a generation."""
@@ -121,7 +123,7 @@ def installed(machine: LocalHost) -> dict[str, Any]:
 
 def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
     """Return the plan of a generation; older versions of sparkiac did not write each key of it."""
-    plan = {"nft_optional": False, "packages": {}, **decoded(name, text)}
+    plan = {"nft_optional": False, "packages": {}, "clients": {}, "egress": {}, **decoded(name, text)}
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
     return dict(validated("program", name, plan, GenerationPlan))
