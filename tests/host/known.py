@@ -10,7 +10,7 @@ from sparkiac.fleet.status import status
 from tests.plan.fleets import PAIR, checked
 
 if TYPE_CHECKING:
-    from sparkiac.fleet.status import Problem
+    from sparkiac.fleet.problems import Problem
     from sparkiac.plan import HostPlan
 
 NOW_S: Final = 1_791_590_400

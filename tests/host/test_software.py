@@ -18,7 +18,7 @@ from tests.host.known import about_software
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sparkiac.fleet.status import Problem
+    from sparkiac.fleet.problems import Problem
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.fleet.facts import Software
+    from sparkiac.fleet.problems import Problem
     from sparkiac.fleet.query import HostFailure
-    from sparkiac.fleet.status import Problem
     from sparkiac.lock.hosts import HostChange
     from sparkiac.plan import HostPlan
     from sparkiac.words.page import Blocks
@@ -109,17 +109,17 @@ def _remarks(
     fleet: dict[str, HostPlan], new: LockedHosts, found: dict[str, Software], now: dict[str, HostSet], today: date
 ) -> Iterator[tuple[str, Problem]]:
     """Yield what differs on hosts from their pins, which kernel starts next, and what the pins withhold."""
-    from sparkiac.fleet import status
+    from sparkiac.fleet import problems
 
     for name in (name for name in fleet if name in now):
         pins = new.of(name)
         if found[name].next_kernel:
-            yield name, status.Problem("warning", None, f"the next boot starts {status.next_boot(found[name])}")
+            yield name, problems.Problem("warning", None, f"the next boot starts {problems.next_boot(found[name])}")
         if pins is not None:
             for what, pinned, runs in pins.differing(now[name]):
                 hint = f"--upgrade {name} pins what runs"
-                yield name, status.Problem("drift", None, f"{what} is {runs}, pinned {pinned}", hint)
-            yield from ((name, each) for each in status.price(pins, found[name].updates, today))
+                yield name, problems.Problem("drift", None, f"{what} is {runs}, pinned {pinned}", hint)
+            yield from ((name, each) for each in problems.price(pins, found[name].updates, today))
 
 
 def _show(result: _HostPins, output_format: str) -> None:
