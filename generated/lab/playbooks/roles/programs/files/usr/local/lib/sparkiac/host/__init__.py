@@ -5,6 +5,7 @@ On a host, this folder is `/usr/local/lib/sparkiac/host`. Beside it lies `launch
 
 PROGRAMS = {
     "fleet_check": "fleet.check",
+    "gateway_keys": "preflight.gateway_keys",
     "group": "group.program",
     "host_metrics": "status.metrics",
     "load_memory": "preflight.load_memory",

@@ -54,6 +54,8 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
         return []
     since = report.position(machine)
     say(step.line())
+    if step.action == "reload":
+        return reload(machine, unit, since)
     if step.action == "restart" and unit["drain_s"]:
         leave(machine, unit, "stop")
     if step.action != "wait":
@@ -65,6 +67,16 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
         opening.passed(machine, {"units": [unit]}, step.unit)  # the unit of a former version does not do so itself
         return []
     return [report.report(machine, unit, since, done.errors)]
+
+
+def reload(machine: LocalHost, unit: dict[str, Any], since: str) -> list[str]:
+    """Let a unit read its secrets again, and record them as its inputs; return a report if it fails."""
+    name = unit["name"]
+    done = machine.run("systemctl", "reload", unit_file(name))
+    if done.code:
+        return [report.report(machine, unit, since, done.errors)]
+    record.record(machine, {"units": [unit]}, name, local.states(machine, [name])[name]["InvocationID"])
+    return []
 
 
 def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
