@@ -212,6 +212,15 @@ class SecretRef(Model):
     """Name of the file under /etc/sparkiac/secrets on the host."""
 
 
+class Ssh(Model):
+    """How Ansible reaches a host."""
+
+    user: UserName | None = None
+    """Login name; the user needs sudo."""
+    port: Port | None = None
+    """Port of the SSH server; default 22."""
+
+
 class WaiverEnd(Model):
     """When a waiver ends, by the release or the age of the image that runs. No clock is read."""
 

@@ -22,6 +22,7 @@ from sparkiac.model.base import (
     RecipeName,
     RegistryName,
     SecretRef,
+    Ssh,
     ShortText,
     SysctlKey,
     SysctlValue,
@@ -82,15 +83,6 @@ class Fabric(Model):
     """Links; `sparkiac fabric discover` finds them if `fabric` is left out. The first one carries group traffic."""
     netplan: bool = False
     """Whether a netplan file with these links is generated; `network.yml` installs it."""
-
-
-class Ssh(Model):
-    """How Ansible reaches a host."""
-
-    user: UserName | None = None
-    """Login name; the user needs sudo."""
-    port: Port | None = None
-    """Port of the SSH server; default 22."""
 
 
 class Host(OwnerSettings):

@@ -27,12 +27,13 @@ from sparkiac.model.base import (
     SecretRef,
     ServedName,
     ShortText,
+    Ssh,
     UrlPath,
     UserName,
 )
 from sparkiac.model.catalog import Platform
 from sparkiac.model.images import Build
-from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
+from sparkiac.model.inventory import Fabric, Measured, Workload
 from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.model.services import (
     ContainerizedService,

@@ -10,18 +10,33 @@ model are sent with each request.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
 from sparkiac.model.services import Alias, OpenClawService, Sampling
-from sparkiac.plan.container import ConfigFile, ModelServer, Program
+from sparkiac.plan.container import ModelServer, Program
 from sparkiac.plan.parts import Dependency, Export, Secret, stated_bytes
 from sparkiac.plan.topology import bind_address
+from sparkiac.report import Path
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Search path for other programs, after the directory of the program itself."""
 _NO_KEY: Final = "none"
+
+
+class ConfigFile(NamedTuple):
+    """A configuration file for a program that sparkiac does not start."""
+
+    name: str
+    description: str
+    path: Path
+    """Path in the inventory."""
+    file: str
+    """Path on the host, without the leading slash."""
+    content: Mapping[str, Any]
+    dependencies: tuple[Dependency, ...]
 
 
 def program(

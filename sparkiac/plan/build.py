@@ -130,9 +130,8 @@ def _waivers(written: Inventory) -> Iterator[PlannedWaiver]:
 
 
 def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValues) -> HostPlan:
-    name, values, written = placed.name, placed.values, inventory.hosts[placed.name]
+    name, values, written, timer = placed.name, placed.values, inventory.hosts[placed.name], whole.timer_of(placed.name)
     stores, proofs, group = whole.stores[name], whole.proofs.get(name, {}), whole.groups[name]
-    timer = whole.timer_of(name)
     secrets = _secrets(placed, whole, timer)
     unpinned = _unpinned(placed, example=whole.lock is not None and whole.lock.example)
     helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)

@@ -290,16 +290,3 @@ class Program(NamedTuple):
     def checks(self) -> Checks:
         """Return its health checks, in the same form as for a container."""
         return Checks(path=self.health_path)
-
-
-class ConfigFile(NamedTuple):
-    """A configuration file for a program that sparkiac does not start."""
-
-    name: str
-    description: str
-    path: Path
-    """Path in the inventory."""
-    file: str
-    """Path on the host, without the leading slash."""
-    content: Mapping[str, Any]
-    dependencies: tuple[Dependency, ...]

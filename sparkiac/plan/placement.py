@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from sparkiac.catalog.library import Library
     from sparkiac.model.inventory import Inventory
     from sparkiac.model.resolved import ResolvedFleet, ResolvedHost
-    from sparkiac.plan.container import ConfigFile, Container, Program
+    from sparkiac.plan.agents import ConfigFile
+    from sparkiac.plan.container import Container, Program
     from sparkiac.plan.image import Images
     from sparkiac.plan.monitoring.prometheus import ScrapeTarget
     from sparkiac.plan.parts import Dependency

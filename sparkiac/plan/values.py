@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.lock import HostSet
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.container import ConfigFile, Container, Program
+    from sparkiac.plan.agents import ConfigFile
+    from sparkiac.plan.container import Container, Program
     from sparkiac.plan.fleet_timer import PlannedFleetTimer
     from sparkiac.plan.image import PlannedBuild
     from sparkiac.plan.monitoring.prometheus import ScrapeTarget

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
-from sparkiac.plan.container import ConfigFile, Program
+from sparkiac.plan.agents import ConfigFile
+from sparkiac.plan.container import Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import brief_image, gib
 from sparkiac.plan.parts import Dependency

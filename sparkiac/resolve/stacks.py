@@ -6,8 +6,9 @@ from typing import Final
 
 from sparkiac import catalog, engines
 from sparkiac.catalog.library import Library
+from sparkiac.model.base import Ssh
 from sparkiac.model.catalog import Platform
-from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Inventory, Ssh
+from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Inventory
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
 from sparkiac.report import Origin, Path

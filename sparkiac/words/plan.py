@@ -13,7 +13,8 @@ from typing import Final
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import StartSubject
 from sparkiac.plan import Container, HostPlan, Plan, memory_use
-from sparkiac.plan.container import ConfigFile, Program
+from sparkiac.plan.agents import ConfigFile
+from sparkiac.plan.container import Program
 from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 from sparkiac.plan.numbers import brief_image, count, gib
 from sparkiac.plan.startup_log import SIZES, StartupComparison
