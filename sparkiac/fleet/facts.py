@@ -12,6 +12,7 @@ from pydantic import Field
 
 from sparkiac import engines
 from sparkiac.engines import Metric
+from sparkiac.host.kernel.trial import OPEN
 from sparkiac.model.answers import ReportedFacts, Text
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
@@ -215,6 +216,12 @@ class KernelTrial(ReportedFacts):
     kernel: Text
     former: Text
     why: Text
+
+    def told(self) -> str:
+        """Return that the kernel is tried, or why it went back or is not finished; empty if it is good."""
+        if self.phase in OPEN:
+            return f"kernel {self.kernel} is tried ({self.phase}): any other boot starts {self.former}"
+        return f"kernel {self.kernel}: {self.why.splitlines()[0]}" if self.why else ""
 
 
 class HostFacts(ReportedFacts):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, KernelTrial, Load, Software, Unit, load
+from sparkiac.fleet.facts import AvailableUpdate, Drift, HostFacts, Load, Software, Unit, load
 from sparkiac.fleet.query import Answer
 from sparkiac.host.conditions import applying
-from sparkiac.host.kernel.trial import GOOD, OPEN
+from sparkiac.host.kernel.trial import OPEN
 from sparkiac.host.software import HostValues
 from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
@@ -28,7 +28,7 @@ _NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
 _PRICE: Final = "apt changelog NAME shows what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _MOVED: Final = "install the pinned version again, or pin what runs: sparkiac lock INVENTORY --hosts --upgrade HOST"
-_LINE: Final = "\n"
+_TRIAL: Final = "wait, or run sparkiac os again; `journalctl --unit=sparkiac-kernel` on the host has more"
 _SHORT: Final = 8
 _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
@@ -104,7 +104,6 @@ def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:
     problems = (
         *_machine(host, facts, clock_s),
         *_software(host, facts.machine.software, datetime.fromtimestamp(answer.end_s, UTC).date()),
-        *_trial(facts.kernel),
         *_generation(facts, generated),
         *(problem for unit in units for problem in _unit(unit)),
     )
@@ -167,18 +166,6 @@ def _known(host: HostPlan, found: Software, when: str) -> Iterator[Problem]:
             yield Problem(kind, None, f"{when}{text}", f"{fact.code}: {fact.hint}")
 
 
-def _trial(found: KernelTrial | None) -> Iterator[Problem]:
-    """Yield that a kernel is tried, or why the last one went back or is not finished."""
-    if found is None or (found.phase == GOOD and not found.why):
-        return
-    if found.phase in OPEN:
-        text = f"kernel {found.kernel} is tried ({found.phase}): any other boot starts {found.former}"
-        yield Problem(DRIFT, None, text, "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`")
-    else:
-        reason = found.why.partition(_LINE)[0]
-        yield Problem("warning", None, f"kernel {found.kernel}: {reason}", "sparkiac docs hosts says what to do")
-
-
 def next_boot(found: Software) -> str:
     """Return the kernel of the next boot, the running one, and what installed it."""
     change = found.change(f"linux-image-{found.next_kernel}")
@@ -203,6 +190,8 @@ def price(pins: HostSet, updates: Iterable[AvailableUpdate], today: date) -> Ite
 
 
 def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
+    if facts.kernel and (told := facts.kernel.told()):
+        yield Problem(DRIFT if facts.kernel.phase in OPEN else "warning", None, told, _TRIAL)
     found = facts.generation
     if found is None:
         return
