@@ -259,7 +259,6 @@ class Load(NamedTuple):
     running: int | None = None
     waiting: int | None = None
     tokens_per_s: float | None = None
-    """Generated tokens per second."""
 
 
 def metric_names() -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from sparkiac.plan import Container, HostPlan
-from sparkiac.plan.container import ConfigFile, Program
+from sparkiac.plan.agents import ConfigFile
+from sparkiac.plan.container import Program
 
 _MARGIN: Final = 44
 _EDGE: Final = 6

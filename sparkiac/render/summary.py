@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.host.generation import ChangeGroup
 from sparkiac.plan import Container, HostPlan, Plan, exposure, memory_use
-from sparkiac.plan.container import ConfigFile, Program
+from sparkiac.plan.agents import ConfigFile
+from sparkiac.plan.container import Program
 from sparkiac.plan.exposure import OpenPort
 from sparkiac.plan.fleet_timer import PlannedFleetTimer
 from sparkiac.plan.memory_use import DeploymentMemory
