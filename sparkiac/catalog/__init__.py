@@ -6,6 +6,7 @@ Most functions return a Source, so that a resolved value has the file and line t
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,16 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pydantic import BaseModel
 
 from sparkiac.model import references, tables
-from sparkiac.model.catalog import Fragment, GeneralNotes, Platform, Recipe, Variant
+from sparkiac.model.catalog import Fragment, GeneralNotes, Gpu, Platform, Recipe, Variant
 from sparkiac.model.images import CatalogBuild, ImageFamily
 from sparkiac.model.services import ServiceKind
 from sparkiac.report import assets
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sparkiac.model.catalog import Gpu
     from sparkiac.model.symptoms import Symptom
 
 M = TypeVar("M", bound=BaseModel)

@@ -24,7 +24,7 @@ COMMAND = shlex.join(["python3", "-c", "import json, sys; exec(json.loads(sys.st
 """The program is not in the command, which sudo logs."""
 PROGRAMS = "roles/programs/files"
 PARTS = re.compile(
-    r"/(host/(?:(?:__init__|contract|durable|generation|local|state)"
+    r"/(host/(?:(?:__init__|contract|durable|generation|local|secrets|settings|state)"
     r"|stage/(?:__init__|layouts|store)"
     r"|switch/(?:__init__|actions|effective|effects|history|lease|look|record|store))\.py)$"
 )
@@ -70,6 +70,7 @@ def tree(secrets: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]
         "secrets": {
             "salt": salt,
             "hashes": {name: hashlib.sha256(f"{salt}{secrets[name]}".encode()).hexdigest() for name in given},
+            "read": own["secrets"],
         },
         "images": [ids.get(image, image) for image in own["images"]],
         "networks": own["networks"],

@@ -5,8 +5,10 @@ On a host, this folder is `/usr/local/lib/sparkiac/host`. Beside it lies `launch
 
 PROGRAMS = {
     "fleet_check": "fleet.check",
+    "gateway_keys": "preflight.gateway_keys",
     "group": "group.program",
     "host_metrics": "status.metrics",
+    "kernel": "kernel.program",
     "load_memory": "preflight.load_memory",
     "network": "network.links",
     "preflight": "preflight.program",

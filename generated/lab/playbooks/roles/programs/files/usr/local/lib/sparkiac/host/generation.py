@@ -16,6 +16,12 @@ ALERT = "sparkiac-alert:"
 """Marks a wrong answer in the log and in the status of the unit."""
 WRONG_TWICE = ", 2 times in a row"
 """Ends the alert of a ready server whose port is closed."""
+SICK = "/var/lib/sparkiac/watch/sick.json"
+"""What is wrong with the machine, as the watch of the host found it."""
+LATELY_S = 300
+"""What it found counts for so long."""
+CLOCK_CAP, TARGET, EARLYOOM = "GPU clock cap", "default target", "arguments of earlyoom"
+"""Keys of settings that are not those of the kernel. The cap is in MHz."""
 
 
 class PlacedFile(NamedTuple):
@@ -42,7 +48,7 @@ def mac_address(unit: str) -> str:
 
 
 class Sysctl(NamedTuple):
-    """A kernel setting."""
+    """A kernel setting, or one of the host (`settings.py`)."""
 
     key: str
     value: str
@@ -230,6 +236,23 @@ class GroupNode(NamedTuple):
     """Hash of what all nodes of the group run; a group starts only if it is the same on all of them."""
     files: dict[str, str]
     """Path below the root → hash of what counts in a file from which this node starts (`switch/effective.py`)."""
+
+
+class FoundSickness(NamedTuple):
+    """Something that is wrong with the machine."""
+
+    kind: str
+    unit: str | None
+    """Unit that it is about; None for the machine."""
+    text: str
+    remedy: str
+
+
+class SickRecord(NamedTuple):
+    """What the watch of a host found last: SICK, read by `status` and `host_metrics`."""
+
+    at_s: float
+    sick: tuple[FoundSickness, ...]
 
 
 class MeasuredUnit(NamedTuple):

@@ -1,4 +1,4 @@
-"""Files, commands, kernel settings and units of this host."""
+"""Files, commands and units of this host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,16 +88,11 @@ def free_bytes(path: Path) -> int:
     return status.f_bavail * status.f_frsize
 
 
-def setting(machine: LocalHost, key: str) -> Path:
-    """Return the file of a kernel setting."""
-    return machine.path("/proc/sys/" + key.replace(".", "/"))
-
-
-def value_of(machine: LocalHost, key: str) -> str | None:
-    """Return the value of a kernel setting, its words separated by spaces; None if the kernel does not have it."""
+def number(text: str) -> float | None:
+    """Return a number of nvidia-smi; None for [N/A]."""
     try:
-        return " ".join(setting(machine, key).read_text(encoding="utf-8").split())
-    except OSError:
+        return float(text)
+    except ValueError:
         return None
 
 
@@ -167,10 +162,18 @@ def launch(machine: LocalHost, unit: str, *argv: str, properties: Iterable[str] 
         raise OSError(f"systemd-run: {done.errors.strip()}")
 
 
-def read_record(machine: LocalHost, name: str, shape: Any) -> dict[str, Any] | None:  # noqa: ANN401 - a type
-    """Return a file of this package; None if it is missing, may not be read, or was written by another version."""
+def read_record(
+    machine: LocalHost,
+    name: str,
+    shape: Any,  # noqa: ANN401 - a type
+    added: Mapping[str, Any] | None = None,
+) -> dict[str, Any] | None:
+    """Return a file of this package; None if it is missing, may not be read, or was written by another version.
+
+    `added` has the values of keys that former versions did not write.
+    """
     try:
-        return dict(validated("program", name, json.loads(machine.read(name)), shape))
+        return dict(validated("program", name, {**(added or {}), **json.loads(machine.read(name))}, shape))
     except (OSError, ValueError):
         return None
 

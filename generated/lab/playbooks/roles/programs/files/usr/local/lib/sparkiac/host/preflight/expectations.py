@@ -223,3 +223,14 @@ class LoadGuard(NamedTuple):
     sysctls: tuple[Sysctl, ...]
     for_s: int
     """Seconds after which everything is undone even if nothing else does so."""
+
+
+class GatewayKeys(NamedTuple):
+    """What the gateway reads: etc/sparkiac/NAME/config/keys.json."""
+
+    clients: Mapping[str, str]
+    """Secret → name of the client that sends it."""
+    servers: tuple[str, ...]
+    """Secrets that are sent to servers."""
+    tls: str | None
+    """File on this host with certificate, chain and key as PEM."""

@@ -3,6 +3,7 @@
 probe.py watch PROMISE --at URL   the health check of a container: readiness, then the watchdog (watch.py)
 probe.py check [UNIT]             the steps of an apply, with --all every step, or with --live only those that request
                                   no answer (steps.py)
+probe.py speed UNIT               tokens/s of an answer of 256 tokens, the median of three; 0 if it has no chat
 
 `check` reads the promise of UNIT in generation.json, or without UNIT from stdin: {"promise": {…}, "key": "…"}, where
 the API key may be null: then the secret that the promise names is read. Keys are never arguments. Exit status: 0 all
@@ -22,6 +23,7 @@ from typing import Any
 from ..contract import ContractError, validated
 from ..generation import ALERT, Promise
 from . import steps as probe_steps
+from . import text as probe_text
 from . import watch as probe_watch
 from .http import NotServingError, Server, WrongError, key_in
 from .session import Session
@@ -75,6 +77,14 @@ def check(arguments: argparse.Namespace) -> int:
         time.sleep(WAIT_STEP_S)
     show(steps, arguments.format)
     return 0 if fault is None else 1
+
+
+def speed(arguments: argparse.Namespace) -> int:
+    """Print the speed of a unit."""
+    promise, key = asked(arguments)
+    found = probe_text.speed(Session(Server(promise["url"], key), promise)) if promise and promise["url"] else 0.0
+    sys.stdout.write(f"{found:.2f}\n")
+    return 0
 
 
 def gate(session: Session) -> list[Step]:
@@ -145,8 +155,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
     outside.add_argument("--format", choices=["text", "json"], default="text")
     outside.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry a failed request for so long")
     outside.add_argument("--queue", type=int, default=30, metavar="SECONDS", help="wait for an empty queue for so long")
-    outside.add_argument("--generation", type=Path, default=GENERATION, metavar="FILE")
-    outside.add_argument("--secrets", type=Path, default=SECRETS, metavar="DIRECTORY")
+    fast = commands.add_parser("speed", help="measure how fast a unit answers")
+    fast.add_argument("unit", metavar="UNIT", help="name of the systemd unit, without suffix")
+    for each in (outside, fast):
+        each.add_argument("--generation", type=Path, default=GENERATION, metavar="FILE")
+        each.add_argument("--secrets", type=Path, default=SECRETS, metavar="DIRECTORY")
     return parser.parse_args(argv)
 
 
@@ -154,7 +167,7 @@ def main(argv: list[str]) -> int:
     """Run the probe and return its exit status."""
     arguments = parse(argv)
     try:
-        return watch(arguments) if arguments.command == "watch" else check(arguments)
-    except (ContractError, LookupError, OSError, ValueError) as error:
+        return {"watch": watch, "check": check, "speed": speed}[arguments.command](arguments)
+    except (ContractError, NotServingError, LookupError, OSError, ValueError) as error:
         sys.stderr.write(f"{' '.join(str(error).split())}\n")
         return 1

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
-from ..local import LocalHost, starred
-from ..network import doors
+from ..generation import LATELY_S, SICK, SickRecord
+from ..kernel import trial
+from ..local import LocalHost, read_record, starred
+from ..network import doors, rules
 from ..switch import drift as switch_drift
 from ..switch import store
 from . import machine as status_machine
@@ -39,7 +41,9 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
         parts = {
             "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
+            "kernel": pool.submit(attempted, unread, "kernel", lambda: trial.shown(machine)["trial"]),
             "doors": pool.submit(doors_fault, machine),
+            "sick": pool.submit(sick, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
         }
         found = {name: part.result() for name, part in parts.items()}
@@ -51,7 +55,13 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
 def doors_fault(machine: LocalHost) -> str | None:
     """Return what is wrong with the tables of nftables; None without root, which alone can read them."""
     whole = doors.is_whole(machine, doors.read(machine))
-    return None if whole else f"table {doors.TABLE} or {doors.BRIDGES} of nftables lacks what was written to it"
+    return None if whole else f"table {rules.TABLE} or {rules.BRIDGES} of nftables lacks what was written to it"
+
+
+def sick(machine: LocalHost) -> list[dict[str, Any]]:
+    """Return what is wrong with the machine; nothing if its watch has not run lately."""
+    found = read_record(machine, SICK, SickRecord)
+    return found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import local, settings
-from ..local import LocalHost
+from ..local import SECRETS, LocalHost
 from . import effects, record, store
 
 RUNNING = ("active", "reloading")
-STAYING = ("enable", "wait")
+STAYING = ("enable", "wait", "reload")
 """Actions that do not disturb a unit."""
+KEYS = "/config/keys.json"
+"""End of the file of a unit that reads its secrets again when it reloads: the gateway."""
 
 
 class UnitAction(NamedTuple):
-    """What must be done with a unit (remove, stop, enable, wait, start or restart), and why."""
+    """What must be done with a unit (remove, stop, enable, wait, reload, start or restart), and why."""
 
     unit: str
     action: str
@@ -87,7 +89,10 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
         return "restart", "no record of its files"
     different = record.changed(machine, started["content"], record.content(machine, unit, state, tree))
     if different:
-        return "restart", "changed: /" + ", /".join(different)
+        secrets = {f"{SECRETS.lstrip('/')}/{name}" for name in unit["secrets"]}
+        read_again = active in RUNNING and any(path.endswith(KEYS) for path in unit["files"])
+        action = "reload" if read_again and secrets.issuperset(different) else "restart"
+        return action, "changed: /" + ", /".join(different)
     if active in RUNNING:
         return "", ""
     return ("wait", "starting") if active == "activating" else ("restart", active)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import local, series
 from ..local import LocalHost
-from ..network import doors
+from ..network import doors, rules
 from ..network.nft import DoorsError
 from ..probe.http import NotServingError, Server, key_in
 
@@ -66,7 +66,7 @@ def drained(machine: LocalHost) -> list[str]:
 
 
 def _shown(listen: str) -> str:
-    address, port = doors.split(listen)
+    address, port = rules.split(listen)
     if ip_address(address).is_unspecified:
         return f"*:{port}"
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
@@ -101,7 +101,7 @@ def metrics(machine: LocalHost, promise: dict[str, Any]) -> str:
 
 def connections(machine: LocalHost, unit: dict[str, Any]) -> int:
     """Return the open connections to the port of a unit: to a process of the host, or to a published port."""
-    place = doors.split(unit["listen"]) if unit["listen"] else None
+    place = rules.split(unit["listen"]) if unit["listen"] else None
     return max(sockets(machine, place[1]), forwarded(machine, *place)) if place else 0
 
 

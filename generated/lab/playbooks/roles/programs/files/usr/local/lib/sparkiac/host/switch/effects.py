@@ -9,11 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..local import FILES
+from ..settings import owner
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
 PROGRAMS = "usr/local/lib/sparkiac/"
 TIMER = ".timer"
+LISTS = {"clients": ("everybody", "this host only"), "egress": ("everything", "nothing")}
+"""Key of the plan → what it means for a unit that is not there, and for an empty list."""
 NEW = "new on this host"
 UNREAD = "nothing reads it any more; a generation that read it needs it again after a rollback"
 PRUNED = "until sparkiac prune removes it"
@@ -53,7 +56,7 @@ class Change(NamedTuple):
     changed: Collection[str]
     """Files that the host does not have, or has with other content."""
     sysctls: Collection[str]
-    """Kernel settings with another value on the host."""
+    """Settings with another value on the host."""
     secrets: Secrets
     restarting: Collection[str]
     """Units that start or restart."""
@@ -73,7 +76,7 @@ def going(files: Iterable[str], former: Iterable[str]) -> list[str]:
 
 
 def released(plan: dict[str, Any], former: dict[str, Any]) -> set[str]:
-    """Return the kernel settings that only the former plan has. They get the value from before sparkiac."""
+    """Return the settings that only the former plan has. They get the value from before sparkiac."""
     return {each["key"] for each in former["sysctls"]} - {each["key"] for each in plan["sysctls"]}
 
 
@@ -81,9 +84,9 @@ def of(change: Change) -> Iterator[Effect]:
     """Return everything that the switch does, except what happens to units."""
     yield from ports(change.plan, change.former)
     wanted = {each["key"]: each["value"] for each in change.plan["sysctls"]}
-    yield from (Effect("set", key, f"kernel setting, to {wanted[key]}") for key in change.sysctls)
+    yield from (Effect("set", key, f"{owner(key)} setting, to {wanted[key]}") for key in change.sysctls)
     released_keys = sorted(released(change.plan, change.former))
-    yield from (Effect("reset", key, "kernel setting, to the value before sparkiac") for key in released_keys)
+    yield from (Effect("reset", key, f"{owner(key)} setting, to the value before sparkiac") for key in released_keys)
     yield from (Effect("write", f"secret {name}", "new or changed") for name in change.secrets.given)
     plain = [name for name in change.secrets.plain if name not in change.secrets.given]
     yield from (Effect("encrypt", f"secret {name}", "with the key of this host") for name in plain)
@@ -93,7 +96,7 @@ def of(change: Change) -> Iterator[Effect]:
 
 
 def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
-    """Return the ports that open, close, or move to another unit."""
+    """Return the ports that open, close, or move to another unit, and the units whose clients change."""
     before, after = listening(former), listening(plan)
     for listen in sorted({*before, *after}):
         was, now = before.get(listen), after.get(listen)
@@ -103,6 +106,20 @@ def ports(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
             yield Effect("open", listen, f"port of {now}")
         elif was != now:
             yield Effect("move", listen, f"port of {was}, to {now}")
+    yield from lists(plan, former)
+
+
+def lists(plan: dict[str, Any], former: dict[str, Any]) -> Iterator[Effect]:
+    """Return the units with other clients than before, or that may connect to something else."""
+    known = {unit["name"] for unit in former["units"]}
+    for key, (everything, nothing) in LISTS.items():
+        before, after = former.get(key, {}), plan.get(key, {})
+        for unit in (each["name"] for each in plan["units"] if each["name"] in known):
+            if after.get(unit) != before.get(unit):
+                listed = after.get(unit)
+                parts = [*listed["networks"], *listed["units"]] if isinstance(listed, dict) else listed or []
+                found = everything if listed is None else ", ".join(parts) or nothing
+                yield Effect("reload", f"{key} of {unit}", f"{found}; no restart")
 
 
 def listening(plan: dict[str, Any]) -> dict[str, str]:

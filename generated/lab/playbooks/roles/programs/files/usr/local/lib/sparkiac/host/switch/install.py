@@ -1,4 +1,4 @@
-"""Install a generation: copy its files to their places, remove the files and units that it does not have, set sysctls.
+"""Install a generation: copy its files to their places, remove those and the units that it does not have, set it up.
 
 Every step can be repeated: an installation that was interrupted ends with the same result when it is done again.
 """
@@ -10,9 +10,9 @@ import json
 import shutil
 from pathlib import Path, PurePosixPath
 
-from .. import durable
+from .. import durable, settings
 from ..generation import PlacedFile
-from ..local import LocalHost, setting, unit_file
+from ..local import LocalHost, unit_file
 from ..network.nft import DoorsError
 from . import effects, opening
 from .actions import same_file
@@ -21,14 +21,14 @@ from .restart import leave
 from .store import HOME, Generation
 
 ORIGINALS = f"{HOME}/originals.json"
-"""Kernel settings before sparkiac changed them; restored when no generation sets them any more."""
+"""Settings before sparkiac changed them; restored when no generation sets them any more."""
 OURS = ("/etc/sparkiac", "/usr/local/lib/sparkiac")
 FREE_BYTES = 32 << 20
 """Space that must be free, so that a generation can be installed and the former one again."""
 
 
 class SettingError(OSError):
-    """A kernel setting cannot be read or set; everything else of the generation is installed."""
+    """A setting cannot be read or set; everything else of the generation is installed."""
 
 
 def check_space(machine: LocalHost) -> None:
@@ -68,7 +68,7 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
         remove_empty(machine, machine.path(path).parent)
     machine.run("systemctl", "daemon-reload")
     try:
-        set_sysctls(machine, new, other)
+        put_settings(machine, new, other)
     except OSError as error:
         raise SettingError(str(error)) from error
     finally:
@@ -76,11 +76,11 @@ def install(machine: LocalHost, new: Generation, other: Generation) -> None:
 
 
 def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
-    """Install the committed generation again, also if a setting of the kernel or nft does not work; return why."""
+    """Install the committed generation again, also if a setting or nft does not work; return why."""
     try:
         install(machine, old, new)
     except SettingError as error:
-        return [f"a kernel setting of the former generation is not set: {error}"]
+        return [f"a setting of the former generation is not set: {error}"]
     except DoorsError as error:
         return [str(error)]
     return []
@@ -111,28 +111,23 @@ def remove_empty(machine: LocalHost, directory: Path) -> None:
             directory = directory.parent
 
 
-def set_sysctls(machine: LocalHost, new: Generation, other: Generation) -> None:
-    """Set the kernel settings of a generation, and restore those that only the other one has."""
+def put_settings(machine: LocalHost, new: Generation, other: Generation) -> None:
+    """Set the settings of a generation, and restore those that only the other one has."""
     wanted = {each["key"]: each["value"] for each in new.plan["sysctls"]}
     former = {each["key"] for each in other.plan["sysctls"]}
     originals = originals_of(machine)
-    added = {key: value_of(machine, key) for key in wanted if key not in originals and key not in former}
+    added = {key: settings.read(machine, key) for key in wanted if key not in originals and key not in former}
     if added:
         durable.write(machine.path(ORIGINALS), json.dumps({**originals, **added}, indent=1).encode() + b"\n")
     restored = {key: originals[key] for key in effects.released(new.plan, other.plan) if key in originals}
     for key, value in {**restored, **wanted}.items():
-        if value_of(machine, key).split() != value.split():
-            setting(machine, key).write_text(value + "\n", encoding="ascii")
-        if key in wanted and value_of(machine, key).split() != value.split():
-            raise OSError(f"{key} is still {value_of(machine, key)} after setting it to {value}")
+        if settings.read(machine, key) != " ".join(value.split()):
+            settings.put(machine, key, value)
+        if key in wanted and (found := settings.read(machine, key)) != " ".join(value.split()):
+            raise OSError(f"{key} is still {found} after setting it to {value}")
 
 
 def originals_of(machine: LocalHost) -> dict[str, str]:
-    """Return the kernel settings as they were before sparkiac changed them."""
+    """Return the settings as they were before sparkiac changed them."""
     path = machine.path(ORIGINALS)
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def value_of(machine: LocalHost, key: str) -> str:
-    """Return the value of a kernel setting."""
-    return setting(machine, key).read_text(encoding="ascii").strip()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import local, state
+from .. import local, secrets, state
 from ..contract import validated
 from ..generation import GenerationPlan, PlacedFile
 from ..local import FILES, SECRETS, CommandResult, LocalHost
@@ -40,7 +40,7 @@ LOOK = {
     "files": list[PlacedFile],
     "texts": dict[str, str],
     "plan": GenerationPlan,
-    "secrets": {"salt": str, "hashes": dict[str, str]},
+    "secrets": {"salt": str, "hashes": dict[str, str], "read": list[str]},
     "images": list[str],
     "networks": list[str],
     "directories": list[Directory],
@@ -58,11 +58,11 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     validated("program", "look", data, LOOK)
     plan, now = data["plan"], state.shown(state.readable(machine))
     turn, lease = store.current_turn(plan, now["turn"]), switch_lease.holder(machine, data["controller"])
-    secrets = changed_secrets(machine, **data["secrets"])
+    given = changed_secrets(machine, data["secrets"]["salt"], data["secrets"]["hashes"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
     tree.update({path: effective.digest(path, text.encode()) for path, text in data["texts"].items()})
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
-    tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in secrets})
+    tree.update({f"{SECRETS.lstrip('/')}/{name}": "new" for name in given})
     former = store.readable(machine, now["committed"])
     steps = [*actions.removals(plan, former.plan), *actions.steps(machine, plan, turn, tree=tree)]
     found = {
@@ -70,7 +70,9 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
         "sysctls": [each["key"] for each in plan["sysctls"] if not actions.same_sysctl(machine, **each)],
         "units": [step._asdict() for step in steps],
         "missing": missing(machine, data),
-        "secrets": secrets,
+        "secrets": given,
+        "plain": [name for name in secrets.unencrypted(machine) if name in data["secrets"]["read"]],
+        "unread": secrets.unread(machine, data["secrets"]["read"]),
     }
     differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
     wrong = [] if differs else faults(machine, store.running_in(plan, turn))
@@ -90,7 +92,7 @@ def change(machine: LocalHost, former: store.Generation, data: dict[str, Any], f
         [each["path"] for each in data["files"]],
         found["files"],
         found["sysctls"],
-        found["secrets"],
+        effects.Secrets(found["secrets"], found["plain"], found["unread"]),
         [each["unit"] for each in found["units"] if each["action"] in ("start", "restart")],
         lambda path: machine.path(path).is_dir(),
     )

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import secrets, state
-from ..local import LocalHost, setting, unit_file
+from .. import secrets, settings, state
+from ..local import LocalHost, unit_file
 from ..network import doors
 from ..stage import prune
 from . import drift
@@ -24,7 +24,7 @@ from .store import GENERATIONS, HOME
 
 OWN = (
     "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "passed",
-    "programs",
+    "programs", "kernel.json", "watch",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(
@@ -32,6 +32,9 @@ PATH = re.compile(
 )
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
+KERNEL_UNIT = "etc/systemd/system/sparkiac-kernel.service"
+OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac")
+"""What `kernel` writes, besides its unit: without them, GRUB starts the newest kernel again."""
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
@@ -75,7 +78,9 @@ def steps(machine: LocalHost, *, weights: bool) -> Iterator[Step]:
         yield Step(f"nftables table {table}", partial(command, machine, "nft", "delete", "table", *table.split()))
     for path in (path for path in found if not path.startswith(("etc/sparkiac/", "usr/"))):
         yield Step(f"/{path}", partial(remove_file, machine, path))
-    yield from sysctl_steps(machine)
+    if {*found} & {*OF_GRUB}:
+        yield Step("the default kernel of GRUB", partial(command, machine, "update-grub"))
+    yield from setting_steps(machine)
     yield from network_steps(machine)
     for item in staged(machine):
         if goes(item.kind, weights=weights):
@@ -120,22 +125,22 @@ def remove_file(machine: LocalHost, name: str) -> str:
     if path.parent.is_symlink():
         return f"/{Path(name).parent} is a symbolic link"
     path.unlink(missing_ok=True)
-    if path.parent.name.startswith("sparkiac") and not any(path.parent.iterdir()):
+    if path.parent.name.startswith(("sparkiac", "earlyoom")) and not any(path.parent.iterdir()):
         path.parent.rmdir()
     return command(machine, "systemctl", "daemon-reload") if path.suffix in SUFFIXES else ""
 
 
-def sysctl_steps(machine: LocalHost) -> Iterator[Step]:
-    """Return the steps that give the kernel settings the values that they had before sparkiac."""
+def setting_steps(machine: LocalHost) -> Iterator[Step]:
+    """Return the steps that give the settings the values that they had before sparkiac."""
     for key, value in read_json(machine, ORIGINALS, {}).items():
-        yield Step(f"{key} = {value}", partial(written, setting(machine, key), value))
+        yield Step(f"{key} = {value}", partial(restored, machine, key, value))
 
 
-def written(path: Path, value: str) -> str:
-    """Write a value to a file of the kernel; return why that is impossible."""
+def restored(machine: LocalHost, key: str, value: str) -> str:
+    """Restore a setting; return why that is impossible."""
     try:
-        if path.read_text(encoding="utf-8").split() != value.split():
-            path.write_text(value, encoding="utf-8")
+        if (settings.value_of(machine, key) or "").split() != value.split():
+            settings.put(machine, key, value)
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -235,7 +240,7 @@ def installed(machine: LocalHost) -> list[str]:
     ]
     listed.append(secrets.UNIT)
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
-    return sorted(path for path in ours if there(machine, path))
+    return sorted(path for path in (*ours, KERNEL_UNIT, *OF_GRUB) if there(machine, path))
 
 
 def plan_files(machine: LocalHost) -> list[str]:
