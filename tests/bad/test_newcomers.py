@@ -360,7 +360,7 @@ FAULTS: Final = [
         "services:\n",
         "monitoring: {prometheus: true}\nservices:\n",
         "19:26 INV002",
-        "its keys are bind, hosts, image, memory_gib, port, retention",
+        "its keys are bind, hosts, image, memory_gib, port, reachable_from, retention",
     ),
     (
         "turn unknown",

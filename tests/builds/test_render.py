@@ -100,4 +100,4 @@ def test_hosts_get_the_build_of_an_image_that_is_in_no_registry() -> None:
     files = {artifact.path: artifact.content.decode() for artifact in pipeline.render(plan(text, locked=lock))}
     assert f'  builds:\n    - image: "{TWOS}"\n      name: "engine"\n' in files["host_vars/spark-01/main.yml"]
     assert f'    image: "{TWOS}"\n    pull_policy: "never"\n' in files["hosts/spark-01/etc/sparkiac/asr/compose.yaml"]
-    assert f"| {TWOS} |" in files["PLAN.md"]
+    assert f"Image `{TWOS}`, the pin of `engine`." in files["PLAN.md"]
