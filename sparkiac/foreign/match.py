@@ -132,6 +132,8 @@ def _extended(entry: Match, server: ServerLaunch) -> Iterator[Match]:
 
 def _differences(entry: Match, server: ServerLaunch) -> tuple[dict[Path, Any], list[Note]]:
     """Return what a deployment of the recipe must set to match the launch, and notes on what stays the recipe's."""
+    if server.nodes == 1:
+        entry = entry._replace(leaves=entry.leaves | catalogued.own_memory(entry.leaves))
     own = dict(server.leaves)
     if server.launch.image is not None:
         own["image",] = server.launch.image
@@ -189,25 +191,26 @@ def _keep_recipe_values(entry: Match, server: ServerLaunch, own: dict[Path, Any]
 
 def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]) -> str | None:
     """Return why the recipe's value is kept, or None if it is not."""
-    recipe = recipe_values.get(path)
+    recipe, why = recipe_values.get(path), None
     match path:
         case ("set", "allowed_local_media_path") if value == "/" and recipe is not None:
-            return _WHOLE_TREE
+            why = _WHOLE_TREE
         case ("set", _) if (
             isinstance(value, str) and isinstance(recipe, str) and ("container", "files", recipe) in recipe_values
         ):
             alike = value.rpartition("/")[2] == recipe.rpartition("/")[2] and value != recipe
-            return "the recipe provides this file, pinned by its hash" if alike else None
+            why = "the recipe provides this file, pinned by its hash" if alike else None
         case ("container", "files", _) if isinstance(recipe, dict) and recipe.get("url") and value != recipe:
-            return "the recipe provides this file, pinned by its hash"
+            why = "the recipe provides this file, pinned by its hash"
+        case ("container", "ipc") if (value, recipe) == ("host", "private"):
+            why = "a server on one host has a /dev/shm of its own; `container.ipc: host` shares that of the host"
         case ("timeouts", "ready_s") if isinstance(recipe, int) and isinstance(value, int) and value < recipe:
-            return f"the unit waits {recipe} s until the model answers, as in the recipe"
+            why = f"the unit waits {recipe} s until the model answers, as in the recipe"
         case ("speculative",) if isinstance(value, dict) and isinstance(recipe, dict) and value != recipe:
             drafter, ours = str(value.get("model", "")), str(recipe.get("model", ""))
             same = {**value, "model": None} == {**recipe, "model": None} and drafter and ours.endswith(f"/{drafter}")
-            return "the drafter is read from the model store" if same else None
-        case _:
-            return None
+            why = "the drafter is read from the model store" if same else None
+    return why
 
 
 def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:

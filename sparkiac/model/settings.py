@@ -91,9 +91,9 @@ class ContainerSettings(Shared):
     """Settings of the container."""
 
     ipc: Literal["host", "private"] | None = None
-    """`host` shares /dev/shm with the host, as the commands in the sources do."""
+    """`host` shares /dev/shm with the host, as nodes of a group do; recipes of the catalog on one host do not."""
     shm_size_gib: Gib | None = None
-    """GiB of the container's own /dev/shm; only with `ipc: private`."""
+    """Limit in GiB of the container's own /dev/shm, only with `ipc: private`; with recipes of the catalog 16."""
     tmp_size_gib: Gib | None = None
     """GiB of /tmp, which is kept in memory; on unified memory it reduces the memory for the model."""
     ulimits: Ulimits | None = None

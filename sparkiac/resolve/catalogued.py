@@ -20,6 +20,9 @@ _SETTINGS: Final = tuple(Settings.model_fields)
 _SERVING: Final = tuple(Serving.model_fields)
 _OF_METHOD: Final = "speculative "
 """Beginning of the name of a layer with the defaults of a speculative method."""
+_IPC: Final = ("container", "ipc")
+_SHM_GIB: Final = 16
+"""The smallest /dev/shm with which a source runs a server (Spark guide L263): a limit, not a reservation."""
 
 
 class Catalogued(NamedTuple):
@@ -81,6 +84,15 @@ def layers(
         assert edited is not None, "references were checked"  # noqa: S101
         yield of_entry(edited.document, layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
     yield from map(of_fragment, fragments)
+
+
+def own_memory(chosen: Leaves, library: Library = SHIPPED) -> Leaves:
+    """Return the /dev/shm of a server on one host, if a shipped entry has that of the host, as its sources print."""
+    value, origin = chosen.get(_IPC, (None, None))
+    if value != "host" or origin is None or origin.layer.partition(" ")[2] in {*library.recipes, *library.variants}:
+        return {}
+    own = constant({"container": {"ipc": "private", "shm_size_gib": _SHM_GIB}}, layer="a server on one host")
+    return {path: leaf for path, leaf in own.items() if path == _IPC or path not in chosen}
 
 
 def merged(

@@ -46,6 +46,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
         chosen.recipe,
         chosen.variant,
         chosen.fragments,
+        _own_memory(chosen, library),
         _from_inventory(inventory, ("defaults",), _SETTINGS),
         _of_host(hosts, on, "model_store", "reachable_from"),
         _from_inventory(inventory, base, _DEPLOYMENT),
@@ -66,9 +67,13 @@ def _routed(inventory: Inventory, name: str, below: Leaves) -> Leaves:
     return {("served_names",): (tuple(dict.fromkeys((*names, *aliases))), Origin("routes"))}
 
 
+def _alone(deployment: Deployment) -> bool:
+    return isinstance(deployment.hosts, str) or len(deployment.hosts) == 1
+
+
 def _group(inventory: Inventory, deployment: Deployment, on: str, library: Library) -> Leaves:
     """Return the settings that a node of a group needs on a host with links; empty for a deployment on one host."""
-    if isinstance(deployment.hosts, str) or len(deployment.hosts) == 1:
+    if _alone(deployment):
         return {}
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.hosts]
     known = library.recipe(deployment.recipe) if deployment.recipe else None
@@ -77,6 +82,12 @@ def _group(inventory: Inventory, deployment: Deployment, on: str, library: Libra
     if groups is None or not all(members):
         return {}
     return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor), nccl=groups.nccl)
+
+
+def _own_memory(deployment: Deployment, library: Library) -> Leaves:
+    """Return the /dev/shm of a deployment on one host; a node of a group shares that of its host, as the sources do."""
+    chosen = catalogued.layers(deployment.recipe, deployment.variant, deployment.fragments, library=library)
+    return catalogued.own_memory(merge(*chosen), library) if _alone(deployment) else {}
 
 
 def _own_model(inventory: Source[Inventory], deployment: Deployment, library: Library) -> Leaves:

@@ -2,7 +2,7 @@
 
 The server's processes exchange tensors through /dev/shm, which is 64 MB in a container by default. All commands of the
 sources share the host's with --ipc=host; some also set a size, from 16 GB up (Spark guide L186, L309). It is memory,
-not a volume (L65).
+not a volume (L65). Recipes of the catalog have 16 GiB on one host, and a group shares that of its hosts.
 
 Bad, on one Spark:
 
@@ -14,7 +14,7 @@ deployments:
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
     hosts: spark-01
     port: 8001
-    container: {ipc: private}
+    container: {ipc: private, shm_size_gib: null}
 ```
 
 Good, on one Spark:

@@ -9,7 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.catalog.differences import ALL, GROUP, LISTENS, PUBLISHED, READ_ONLY, UNPINNED, VLLM, Difference, read_only
+from sparkiac.resolve import catalogued
+from tests.catalog.differences import (
+    ALL,
+    CLOSED,
+    GROUP,
+    LISTENS,
+    PUBLISHED,
+    READ_ONLY,
+    UNPINNED,
+    VLLM,
+    Difference,
+    own_models,
+    read_only,
+)
 from tests.catalog.printed import CALLERS, deepseek_thread, dual_spark_post, env, flags, spark_guide, vllm_blog
 from tests.catalog.rendered import LEADER, STORE
 
@@ -30,7 +43,7 @@ PR_41834: Final = {
 SOURCES: Final = "the sources disagree, and the printed command is followed"
 
 
-DIRECTORY: Final = (*ALL, *READ_ONLY, *PUBLISHED, *LISTENS, *UNPINNED)
+DIRECTORY: Final = (*ALL, *READ_ONLY, *PUBLISHED, *CLOSED, *LISTENS, *UNPINNED)
 """For weights that lie in a directory: the playbooks put the pinned commit there, and the server is told the path."""
 
 
@@ -44,7 +57,7 @@ class Command:
     differences: tuple[Difference, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
     """Correction → why it is no difference of this command's own."""
-    standing: tuple[Standing, ...] = (*ALL, *READ_ONLY, *PUBLISHED, *LISTENS, *VLLM)
+    standing: tuple[Standing, ...] = (*ALL, *READ_ONLY, *PUBLISHED, *CLOSED, *LISTENS, *VLLM)
     says: Mapping[str, Any] = field(default_factory=dict)
     """What the deployment says beside its recipe, because the source leaves it to the reader."""
     builds: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +74,15 @@ class Command:
     def all_differences(self) -> tuple[Difference, ...]:
         """Return the standing differences, then this command's own."""
         standing = tuple(each.of(self.printed) for each in self.standing)
-        return (*standing, read_only(self.printed), *self.differences)
+        return (*standing, own_models(self.models()), read_only(self.printed), *self.differences)
+
+    def models(self) -> tuple[str, ...]:
+        """Return the repositories that the server reads in the model store."""
+        values = {**catalogued.named(self.entry).values, **self.says}
+        named = None if "model_path" in values else values.get("model")
+        drafter = values.get("speculative", {}).get("model")
+        read = filter(None, (named, drafter, *values.get("needs_models", ())))
+        return tuple("/".join(each.split("/")[-2:]) for each in read)  # AEON's names its drafter by a path
 
 
 def corrects(what: str, *, gone: set[Fact] | None = None, new: set[Fact] | None = None) -> Difference:
@@ -217,7 +238,7 @@ _COMMANDS: Final = (
                 gone=env(VLLM_API_KEY=CALLERS),
             ),
         ),
-        standing=(*ALL, *READ_ONLY, *PUBLISHED, *UNPINNED),
+        standing=(*ALL, *READ_ONLY, *PUBLISHED, *CLOSED, *UNPINNED),
     ),
     Command(
         "poolside/laguna-xs.2-dflash",

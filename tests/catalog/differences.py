@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.catalog.printed import Fact, flags
 from tests.catalog.rendered import DEPLOYMENT, LEADER, PINNED, STORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Difference(NamedTuple):
@@ -145,11 +148,6 @@ _CONTAINMENT: Final = (
         gone=(("container", "runtime"),),
         new=pairs("container", gpus="all"),
     ),
-    Standing(
-        "--shm-size is omitted if --ipc host is set",
-        gone=(("container", "shm-size"),),
-        only=("container", "ipc", "host"),
-    ),
     *(
         Standing(
             "the inventory sets the model store, which is not in a home directory",
@@ -163,6 +161,12 @@ _CONTAINMENT: Final = (
 ALL: Final = (*_SUPERVISION, *_CONTAINMENT)
 READ_ONLY: Final = (Standing(CONFINED, new=frozenset({("container", "read_only", "true")})),)
 PUBLISHED: Final = (
+    Standing(
+        "--ipc host and --shm-size are a /dev/shm of 16 GiB for the container of a server on one host",
+        gone=(("container", "ipc"), ("container", "shm-size")),
+        new=pairs("container", **{"shm-size": str(16 << 30)}),
+        only=("container", "ipc", "host"),
+    ),
     Standing(
         "a container with a published port has a MAC address that follows from the name of its unit",
         new=named("container", "mac_address"),
@@ -179,6 +183,12 @@ PUBLISHED: Final = (
     ),
     # The unit of a node of a group is connected to those of the other nodes.
     Standing(DOCKER_CLIENT, new=named("unit", "PrivateNetwork", "IPAddressDeny")),
+)
+CLOSED: Final = (
+    Standing(
+        "a server on one host connects to nothing that its egress does not name, and asks for no names",
+        new=named("container", "dns"),
+    ),
 )
 LISTENS: Final = (
     Standing(
@@ -218,6 +228,12 @@ VLLM: Final = (
         new=frozenset({PINNED}),
     ),
 )
+
+
+def own_models(models: Iterable[str]) -> Difference:
+    """Of the store, mount only these repositories."""
+    about = "only the repositories of its models are mounted, not the whole model store"
+    return Difference(about, frozenset(), frozenset(("store only", each) for each in models))
 
 
 def read_only(printed: frozenset[Fact]) -> Difference:

@@ -237,13 +237,18 @@ def from_text(value: str) -> object:
 
 
 def of_mounts(volumes: list[dict[str, Any]], files: dict[str, str]) -> Iterator[Fact]:
-    """Read mounts, by the address of what was fetched and without the cache's key."""
+    """Read mounts, by the address of what was fetched and without the cache's key; a repository is in its store."""
     for volume in volumes:
-        source = "/var/cache/sparkiac" if volume["target"] == "/cache" else volume["source"]
+        target, source = volume["target"], volume["source"]
+        source = "/var/cache/sparkiac" if target == "/cache" else source
+        folder = "/".join(target.split("/")[-2:])
+        if source.endswith(f"/{folder}"):
+            target, source = target.removesuffix(f"/{folder}"), source.removesuffix(f"/{folder}")
+            yield ("store only", folder.removeprefix("hub/models--").replace("--", "/"))
         fetched = [url for digest, url in files.items() if f"/{digest}/" in source]
-        yield ("mount", volume["target"], *(fetched or [source]))
+        yield ("mount", target, *(fetched or [source]))
         if volume.get("read_only"):
-            yield ("read-only", volume["target"])
+            yield ("read-only", target)
 
 
 def of_server(server: dict[str, Any]) -> Iterator[Fact]:

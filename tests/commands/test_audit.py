@@ -60,6 +60,6 @@ def test_pins_whose_review_was_due_and_a_server_without_a_key_are_there(
     pins = f"{{sets: {{a: {{driver: '580.142', since: '2026-01-01', review_by: '{due}'}}}}, members: {{spark-01: a}}}}"
     inventory.with_name("lab.lock.yaml").write_text(f"version: 1\nimages: {{}}\nhosts: {pins}\n")
     result = CliRunner().invoke(cli, ["audit", str(inventory), "--format", "json"], standalone_mode=False)
-    data = json.loads(result.output)
+    data = json.loads(result.stdout)
     assert [each["host"] for each in data["overdue"]] == overdue
     assert {each["code"] for each in data["findings"]} == {"SEC100"}

@@ -105,8 +105,8 @@ def test_units_that_go_stop_in_the_reverse_order_of_their_start(cli: Cli, put: C
 
 def test_settings_of_the_container_and_timeouts(cli: Cli, put: Callable[..., None]) -> None:
     put(
-        deployment("container: {tmp_size_gib: 1, ulimits: {stack: 9}}", "timeouts: {stop_s: 60}"),
-        deployment("container: {tmp_size_gib: 2, ipc: private, read_only: false}", "timeouts: {stop_s: 70}"),
+        deployment("container: {tmp_size_gib: 1, ipc: host, ulimits: {stack: 9}}", "timeouts: {stop_s: 60}"),
+        deployment("container: {tmp_size_gib: 2, read_only: false}", "timeouts: {stop_s: 70}"),
     )
     assert [(each["what"], each["before"], each["after"]) for each in compared(cli)["values"]] == [
         ("container.ipc", '"host"', '"private"'),

@@ -60,6 +60,21 @@ def test_an_own_recipe_is_deployed_and_each_value_has_its_line(cli: Cli, reposit
     assert "recipes/ours/chat.yaml:6" in explained.out
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [("  ipc: host\n", 'ipc: "host"'), ("  ipc: private\n  shm_size_gib: 2\n", "shm_size: 2147483648")],
+)
+def test_an_own_recipe_says_whose_shared_memory_its_server_uses(
+    cli: Cli, repository: Path, lines: str, expected: str
+) -> None:
+    """Only `ipc: host` of the catalog, which its sources print, is replaced on one host."""
+    path = repository / "recipes/ours/chat.yaml"
+    path.write_text(RECIPE.replace("container:\n", f"container:\n{lines}"))
+    assert cli("generate", "inventories/lab.yaml").code == 0
+    compose = (repository / "generated/lab/hosts/spark-01/etc/sparkiac/chat/compose.yaml").read_text()
+    assert [line.strip() for line in compose.splitlines() if "ipc:" in line or "shm_size" in line] == [expected]
+
+
 def test_a_rule_checks_an_own_recipe_and_names_its_line(cli: Cli, repository: Path) -> None:
     path = repository / "recipes/ours/chat.yaml"
     path.write_text(RECIPE.replace("max_model_len: 4096", "max_model_length: 4096"))

@@ -40,5 +40,5 @@ def test_the_container() -> None:
     assert "--free_gpu_memory_fraction=0.5" in chat.command.words
     assert chat.memory_bytes is None
     assert (chat.network.published, chat.checks.path) == (("192.168.1.11", 8001, 8000), "/health")
-    assert (chat.confinement.ulimits["memlock"], chat.confinement.ipc) == (-1, "host")
+    assert (chat.confinement.ulimits["memlock"], chat.confinement.ipc) == (-1, "private")
     assert chat.command.env["TRTLLM_NO_USAGE_STATS"] == "1"

@@ -164,8 +164,8 @@ def test_other_mounts_stay_and_those_below_the_home_directory_are_lost() -> None
 
 
 def test_shared_memory_of_its_own_makes_the_namespace_private() -> None:
-    data = deployment(f"docker run -p 1:8000 --shm-size 16g {NGC} vllm serve a/b")
-    assert data["container"] == {"ipc": "private", "shm_size_gib": 16.0}
+    data = deployment(f"docker run -p 1:8000 --shm-size 12g {NGC} vllm serve a/b")
+    assert data["container"] == {"shm_size_gib": 12.0}
 
 
 def test_a_container_without_a_server_is_a_service() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan import BindMount, Export, Health, Published, Secret
-from tests.plan.fleets import LOCK, ONES, container, deployment
+from tests.plan.fleets import LOCK, ONES, PAIR, container, containers, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
@@ -35,7 +35,7 @@ def test_the_whole_container() -> None:
         chat.confinement.shm_size_bytes,
         chat.confinement.tmp_size_bytes,
         chat.confinement.read_only,
-    ) == ("host", None, 1 << 30, True)
+    ) == ("private", 16 << 30, 1 << 30, True)
     assert chat.timeouts == ResolvedTimeouts(ready_s=1200, stop_s=120, restart_delay_s=2, drain_s=30, answer_s=120)
     command = chat.command
     assert (chat.confinement.gpu, chat.secrets, command.exports, command.pre_start, command.needs_shell) == (
@@ -171,6 +171,28 @@ def test_sizes_are_bytes() -> None:
         2 << 30,
     )
     assert chat.confinement.ulimits == {"stack": 9}
+
+
+@pytest.mark.parametrize(
+    ("lines", "ipc", "gib"),
+    [
+        ("{}", "private", 16),
+        ("{shm_size_gib: 32}", "private", 32),
+        ("{ipc: private}", "private", 16),
+        ("{ipc: private, shm_size_gib: null}", "private", None),
+        ("{ipc: host, shm_size_gib: null}", "host", None),
+    ],
+)
+def test_a_server_on_one_host_has_its_own_shared_memory_unless_the_inventory_says_otherwise(
+    lines: str, ipc: str, gib: int | None
+) -> None:
+    chat = container(deployment(f"container: {lines}")).confinement
+    assert (chat.ipc, chat.shm_size_bytes) == (ipc, gib and gib << 30)
+
+
+def test_a_node_of_a_group_shares_the_memory_of_its_host() -> None:
+    nodes = containers(PAIR).values()
+    assert {(each.confinement.ipc, each.confinement.shm_size_bytes) for each in nodes} == {("host", None)}
 
 
 def test_the_models_that_the_store_must_hold() -> None:

@@ -67,7 +67,7 @@ def test_a_deployment(rendered: Rendered) -> None:
     assert chat["volumes"][3]["source"].startswith("/var/cache/sparkiac/chat/")
     assert chat["healthcheck"]["start_period"] == "1200s"
     assert chat["stop_grace_period"] == "90s"
-    assert (chat["ipc"], chat["environment"]["HF_HOME"]) == ("host", "/models")
+    assert (chat["shm_size"], chat["environment"]["HF_HOME"]) == (16 << 30, "/models")
     assert chat["environment"]["HF_HUB_OFFLINE"] == "1"
     assert "entrypoint" not in chat
     assert "secrets" not in chat

@@ -234,7 +234,7 @@ def test_shared_memory_is_a_volume() -> None:
     assert volumes(pod(deployment("container: {ipc: host}")))[SHM]["emptyDir"] == {"medium": "Memory"}
     private = pod(deployment("container: {ipc: private, shm_size_gib: 2}"))
     assert volumes(private)[SHM]["emptyDir"] == {"medium": "Memory", "sizeLimit": str(2 << 30)}
-    assert SHM not in volumes(pod(deployment("container: {ipc: private}")))
+    assert SHM not in volumes(pod(deployment("container: {shm_size_gib: null}")))
 
 
 def test_directories_of_the_node() -> None:

@@ -227,7 +227,9 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "HST012": [
         deployment("container: {ipc: host}"),
         deployment(f"image: x@{ONES}", "model_file: m.gguf").replace("base/single-spark", "base/llama-cpp"),
-        deployment(f"image: x@{ONES}", "container: {ipc: private}").replace("base/single-spark", "base/sglang"),
+        deployment(f"image: x@{ONES}", "container: {shm_size_gib: null}").replace("base/single-spark", "base/sglang"),
+        deployment("container: {ipc: private}"),
+        deployment(),
     ],
     "HST013": [PAIR.replace("hca: rocep1s0f1, ", ""), group("container: {ulimits: {memlock: 1024}}"), deployment()],
     "MN002": [

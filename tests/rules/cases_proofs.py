@@ -92,7 +92,7 @@ PROOFS: Final[dict[str, list[Case]]] = {
     ],
     "MEM105": [
         Case(_with_floor("63")),
-        Case(_with_floor("63.5"), (f"MEM105 2:84 {_FLOOR}, and the plan leaves 64.0 GiB",)),
+        Case(_with_floor("63.5"), (f"MEM105 2:88 {_FLOOR}, and the plan leaves 64.0 GiB",)),
         Case(
             "name: lab\n"
             "platforms: {bare: {title: x, architecture: arm64, gpu: {name: gpu, compute_capability: '12.1'}}}\n"

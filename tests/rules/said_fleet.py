@@ -72,7 +72,8 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
             "aeon-7/dflash-qwen3.5-27b-nvfp4 serves it from a directory"
         ),
     ),
-    ("HST012", 2): ("HST012 11:22 chat has only 64 MB of shared memory",),
+    ("SEC005", 0): ("SEC005 10:30 chat runs code from example/model, and nothing says why",),
+    ("HST012", 2): ("HST012 11:5 chat has only 64 MB of shared memory",),
     ("HST013", 1): (
         "HST013 16:36 big uses RDMA on spark-01 with a limit on locked memory",
         "HST013 16:36 big uses RDMA on spark-02 with a limit on locked memory",

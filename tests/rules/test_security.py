@@ -42,3 +42,26 @@ def test_a_container_toolkit_with_a_way_out_is_found(version: str, count: int) -
         "since: '2026-09-01', review_by: '2026-10-01'}\n  members: {spark-01: a}\n"
     )
     assert len(found(deployment(), "SEC014", locked=f"version: 1\nimages: {{}}\n{pinned}")) == count
+
+
+RUNS = 'set: {trust_remote_code: true, revision: "1111111111111111111111111111111111111111"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["set: {trust_remote_code: true}"], ["which is not pinned to a commit"]),
+        ([RUNS], ["and nothing says why"]),
+        ([RUNS, "allow: [{code: SEC005, reason: its code was read}]"], []),
+    ],
+)
+def test_code_of_a_model_needs_a_commit_and_a_reason(lines: list[str], said: list[str]) -> None:
+    findings = found(deployment(*lines), "SEC005")
+    assert [each.message.partition(", ")[2] for each in findings] == said
+
+
+def test_the_source_of_a_recipe_is_the_reason_for_its_code() -> None:
+    text = deployment().replace("base/single-spark", "qwen/qwen3.6-27b-fp8").replace("    model: example/model\n", "")
+    unpinned = "chat runs code from Qwen/Qwen3.6-27B-FP8, which is not pinned to a commit"
+    assert [each.message for each in found(text, "SEC005")] == [unpinned]
+    assert found(text + f"    {RUNS}\n", "SEC005") == ()
