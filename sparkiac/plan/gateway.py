@@ -128,6 +128,7 @@ def _configuration(service: ResolvedGatewayService, routes: list[dict[str, Any]]
         "max_body_bytes": service.max_body_mib * MIB,
         "buffer_bytes": service.max_body_mib * MIB + _HEADERS_BYTES,
         "clients": [{"name": name, **client.model_dump()} for name, client in service.clients.items()],
+        "default_client": DEFAULT_CLIENT,
         "models": json.dumps({"object": "list", "data": offered}),
         "paths": _PATHS,
         "routes": routes,

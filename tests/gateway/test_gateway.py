@@ -341,6 +341,17 @@ def test_metrics_are_on_their_own_port(site: Site) -> None:
     until(lambda: site.gateway.measured('haproxy_backend_http_requests_total{proxy="route:both"}') == [1])
 
 
+def test_the_gateways_own_key_alone_opens_its_metrics(site: Site) -> None:
+    site.one.refuse()
+    site.two.refuse()
+    down = b'haproxy_backend_status{proxy="route:both",state="UP"} 0'
+    until(lambda: down in site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines())
+    found = site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines()
+    assert b'haproxy_server_status{proxy="route:both",server="one",state="DOWN"} 1' in found
+    assert site.gateway.ask("GET", "/metrics", None, bearer(KEYS["laptop_key"])).status == 404
+    assert site.gateway.ask("GET", "/metrics").status == 401
+
+
 def test_an_encrypted_gateway_is_accepted(tmp_path: Path) -> None:
     text = FLEET.replace(
         "    api_key: {secret: gate_key}\n", "    api_key: {secret: gate_key}\n    tls: /etc/ssl/gateway.pem\n"
