@@ -71,24 +71,26 @@ class SecretReader(NamedTuple):
     """Names that no other server serves: while this one restarts, nothing answers to them."""
     ready_s: int = 0
     """Most seconds of its start."""
+    reloads: bool = False
+    """Whether it reads the new value without a restart: the gateway."""
 
 
 def readers(plan: Plan, secret: str) -> Iterator[SecretReader]:
     """Return everything that reads a secret, in the order of the inventory."""
     servers = Counter(name for host in plan.hosts for unit in host.units for name in _served(host, unit))
     for host in plan.hosts:
-        found = [unit for unit in host.units if secret in {each.name for each in unit.secrets}]
+        found = [unit for unit in host.units if secret in {*unit.reloaded, *(each.name for each in unit.secrets)}]
         for unit in found:
             alone = tuple(name for name in _served(host, unit) if servers[name] == 1)
-            yield SecretReader(host.name, unit.name, alone, unit.timeouts.ready_s)
+            yield SecretReader(host.name, unit.name, alone, unit.timeouts.ready_s, bool(unit.reloaded))
         if secret in host.secrets and not found:
             yield SecretReader(host.name, "")
 
 
 def _served(host: HostPlan, unit: Container | Program) -> tuple[str, ...]:
-    """Return the names that clients find at a unit; none at a worker of a group."""
+    """Return the names that a unit serves itself; none at a worker of a group, nor at the gateway."""
     promise = host.promises.get(unit.unit)
-    return promise.models if promise and promise.url else ()
+    return promise.models if promise and promise.url and not unit.reloaded else ()
 
 
 def of(host: HostPlan) -> tuple[OpenPort, ...]:

@@ -128,6 +128,7 @@ def _configuration(service: ResolvedGatewayService, routes: list[dict[str, Any]]
         "max_body_bytes": service.max_body_mib * MIB,
         "buffer_bytes": service.max_body_mib * MIB + _HEADERS_BYTES,
         "clients": [{"name": name, **client.model_dump()} for name, client in service.clients.items()],
+        "default_client": DEFAULT_CLIENT,
         "models": json.dumps({"object": "list", "data": offered}),
         "paths": _PATHS,
         "routes": routes,
@@ -139,13 +140,15 @@ def _routes(
 ) -> list[dict[str, Any]]:
     """Return the routes with the servers that can be reached."""
     found = []
-    for alias, route in routes.items():
+    for number, (alias, route) in enumerate(routes.items(), 1):
         own = [link for link in links if link.path[1] == alias and link.url is not None]
         paths = {_health(link.name, fleet) for link in own}
         limits = (route.limits.concurrent or _concurrent(link.name, fleet) for link in own)
         found.append(
             {
                 "alias": alias,
+                # Variable of HAProxy, whose name cannot have every character of an alias.
+                "proven": f"accepted_{number}",
                 "secret": next((link.secret for link in own if link.secret), None),
                 # Servers of different engines have different paths; then a connection must do.
                 "health": paths.pop() if len(paths) == 1 else None,

@@ -62,7 +62,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find servers and exporters on addresses that Prometheus cannot reach."""
     for target in plan.unwatched:
         where = "{}:{}".format(*target.listen)
-        name = target.labels.get("deployment", target.job)
+        name = target.labels.get("deployment", target.labels.get("gateway", target.job))
         why = no_route(target.obstacle)
         message = f"Prometheus cannot reach the metrics of {name}, which listens on {where} of {target.host}: {why}"
         key = ".".join(map(str, target.path))

@@ -106,11 +106,15 @@ def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:
 def rotation(plan: Plan, secret: str) -> Blocks:
     """Return what a new value of a secret means for the units that read it: a page."""
     found = [*exposure.readers(plan, secret)]
-    rows = [
-        (each.host, each.unit or summary.OWN, "restarts" if each.unit else "reads it when needed") for each in found
-    ]
+    rows = [(each.host, each.unit or summary.OWN, _on_change(each)) for each in found]
     yield from section(f"{secret} is read by", table(("host", "reader", "what happens"), rows))
     yield from section("Dark while they start", bullets(map(_dark, (each for each in found if each.alone))))
+
+
+def _on_change(reader: SecretReader) -> str:
+    if not reader.unit:
+        return "reads it when needed"
+    return "reloads, before a server restarts" if reader.reloads else "restarts"
 
 
 def _dark(reader: SecretReader) -> str:

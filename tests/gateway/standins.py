@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -77,26 +78,39 @@ class StandIn:
         self.hold = threading.Event()
         """Answers wait for it."""
         self.hold.set()
+        self.key: str | None = None
+        """Key without which it answers 401 below /v1; None accepts every key."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self.send_response(200)
+                self.send_response(200 if self.path == "/health" or self.accepted() else 401)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+
+            def accepted(self) -> bool:
+                return outer.key is None or self.headers["Authorization"] == f"Bearer {outer.key}"
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
+                if not self.accepted():
+                    self.send_error(401)
+                    return
                 outer.asked.append(Asked(self.path, headers, body))
                 outer.respond(self)
 
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.handler, self.port = Handler, 0
+        self.listen()
+
+    def listen(self) -> None:
+        """Accept connections, on the former port if there was one."""
+        self.server = ThreadingHTTPServer(("127.0.0.1", self.port), self.handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -131,6 +145,8 @@ class StandIn:
     def refuse(self) -> None:
         """Refuse new connections, as nftables does for a unit that drains. Requests that run go on."""
         self.server.shutdown()
+        while select.select([self.server.socket], [], [], 0)[0]:
+            self.server.handle_request()  # it was accepted by the kernel before
         self.server.socket.close()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from contextlib import closing
+from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -274,6 +275,52 @@ def test_a_changed_key_needs_a_reload_and_no_running_request_ends(site: Site) ->
     assert opens(gateway, "the new key")
 
 
+def test_no_request_fails_while_the_key_of_the_servers_changes(site: Site) -> None:
+    gateway, key = site.gateway, "the new key of the servers"
+    site.one.key = site.two.key = KEYS["team_key"]
+    gateway.secret("team_key", key)
+    gateway.secret("gate_key.previous", "shows that it has reloaded")
+    gateway.write_keys()
+    with steadily(gateway) as answers:
+        gateway.reload(lambda: opens(gateway, "shows that it has reloaded"))
+        until(partial(is_ready, gateway, (0, 2)))
+        for server, stopped, started in ((site.one, (0, 1), (1, 1)), (site.two, (1, 0), (2, 0))):
+            server.refuse()
+            until(partial(is_ready, gateway, stopped))
+            server.key = key
+            server.listen()
+            until(partial(is_ready, gateway, started))
+        before = len(answers)
+        until(lambda: len(answers) > before + 40)
+    assert {each.status for each in answers} == {200}
+    assert {each.headers["x-sparkiac-deployment"] for each in answers[before:]} == {"one", "two"}
+
+
+def is_ready(gateway: Gateway, wanted: tuple[int, int]) -> bool:
+    """Return whether so many servers of a route accept the new key, and so many are thought to have the former one."""
+    proxies = ("route:both", "route:both:former")
+    found = (gateway.measured(f'haproxy_backend_active_servers{{proxy="{each}"}}') for each in proxies)
+    return [*found] == [[number] for number in wanted]
+
+
+@contextmanager
+def steadily(gateway: Gateway) -> Iterator[list[Answer]]:
+    """Send requests of changing sessions one after the other; the list has their answers."""
+    answers: list[Answer] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            answers.append(gateway.chat("both", **{"x-session-id": str(len(answers))}))
+            ended.wait(0.02)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    yield answers
+    ended.set()
+    asking.join()
+
+
 def test_the_log_has_neither_prompts_nor_keys(site: Site) -> None:
     gateway = site.gateway
     assert gateway.chat("both", KEYS["laptop_key"]).status == 200
@@ -292,6 +339,17 @@ def test_the_log_has_neither_prompts_nor_keys(site: Site) -> None:
 def test_metrics_are_on_their_own_port(site: Site) -> None:
     assert site.gateway.chat().status == 200
     until(lambda: site.gateway.measured('haproxy_backend_http_requests_total{proxy="route:both"}') == [1])
+
+
+def test_the_gateways_own_key_alone_opens_its_metrics(site: Site) -> None:
+    site.one.refuse()
+    site.two.refuse()
+    down = b'haproxy_backend_status{proxy="route:both",state="UP"} 0'
+    until(lambda: down in site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines())
+    found = site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines()
+    assert b'haproxy_server_status{proxy="route:both",server="one",state="DOWN"} 1' in found
+    assert site.gateway.ask("GET", "/metrics", None, bearer(KEYS["laptop_key"])).status == 404
+    assert site.gateway.ask("GET", "/metrics").status == 401
 
 
 def test_an_encrypted_gateway_is_accepted(tmp_path: Path) -> None:

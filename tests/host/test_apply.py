@@ -437,6 +437,21 @@ def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> N
     assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence
 
 
+def test_gateways_read_new_keys_before_any_host_changes(bench: Bench) -> None:
+    play = "- ansible.builtin.import_playbook: playbooks/{}.yml\n"
+    (bench.lab / "site.yml").write_text("---\n" + "".join(map(play.format, ("deploy", "keys", "change"))))
+    tree.write_manifest(bench.lab)
+    (bench.lab / "bin").mkdir()
+    (bench.lab / "bin/systemctl").write_text('#!/bin/sh\necho "$2 - $1" >>"$STUB/../at/order"\n')
+    (bench.lab / "bin/systemctl").chmod(0o755)
+    bench.at("spark-02", "reloads", "")
+    assert bench.apply("--check").code == 0
+    assert bench.order() == []
+    done = bench.apply()
+    assert done.code == 0, done.said
+    assert bench.order() == ["sparkiac-qwen36.service reload", "spark-01 committed", "spark-02 committed"]
+
+
 SYSTEMCTL = """\
 #!/bin/sh
 # No unit exists.

@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac.host.local import LocalHost
 from sparkiac.host.preflight import gateway_keys
-from sparkiac.host.switch import actions, record
+from sparkiac.host.switch import actions, program, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +45,29 @@ def test_a_former_key_is_valid_as_long_as_its_file_exists(host: LocalHost) -> No
     host.path("etc/sparkiac/secrets/a.previous").unlink()
     assert gateway_keys.main(["gateway"], host) == 0
     assert (written / "clients.map").read_text() == f"{digest('key of alice')} alice\n"
+
+
+def test_the_key_that_servers_had_before_a_reload_is_kept_until_the_next(host: LocalHost) -> None:
+    former = []
+    for key in ("key of a server", "the new one", "the new one"):
+        host.path("etc/sparkiac/secrets/s").write_text(f"{key}\n")
+        assert gateway_keys.main(["gateway"], host) == 0
+        former.append(host.path("run/sparkiac-gateway/keys/former.map").read_text())
+    assert former == ["", "s key of a server\n", ""]
+
+
+def test_a_reload_is_recorded_so_that_no_apply_repeats_it(host: LocalHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = {"name": NAME, "files": [], "secrets": ["a"], "memory_bytes": 1, "listen": None}
+    state = dict.fromkeys(("DropInPaths", "NeedDaemonReload"), "")
+    monkeypatch.setattr(program.store, "installed", lambda _: {"units": [unit]})
+    monkeypatch.setattr(record.local, "states", lambda *_: {NAME: state})
+    monkeypatch.setenv("INVOCATION_ID", "i")
+    program.COMMANDS["reloaded"](host, program.parse(["reloaded", NAME]))
+    found = record.recorded(host, NAME, "i")
+    assert found is not None
+    assert record.changed(host, found["content"], record.content(host, unit, state, {})) == []
+    host.path("etc/sparkiac/secrets/a").write_text("other\n")
+    assert record.changed(host, found["content"], record.content(host, unit, state, {})) == ["etc/sparkiac/secrets/a"]
 
 
 @pytest.mark.parametrize("key", ["", "two\nlines"])

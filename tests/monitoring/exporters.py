@@ -1,8 +1,8 @@
 """Names of the metrics that alerts and dashboards read from exporters and from Prometheus and Alertmanager.
 
 node_exporter: the page of a running 1.5.0; node_thermal_zone_temp (collector thermal_zone) needs a thermal zone.
-GPU exporter: docs/METRICS.md of nvidia_gpu_exporter 1.15.1. Alertmanager: the page of a running 0.25.0. Prometheus
-itself has `up` and ALERTS.
+GPU exporter: docs/METRICS.md of nvidia_gpu_exporter 1.15.1. Alertmanager: the page of a running 0.25.0. HAProxy: the
+page of a running 2.6.12. Prometheus itself has `up` and ALERTS.
 """
 
 from __future__ import annotations
@@ -36,4 +36,5 @@ GPU: Final = frozenset(
 )
 ALERTMANAGER: Final = frozenset({"alertmanager_notifications_failed_total"})
 PROMETHEUS: Final = frozenset({"up", "ALERTS"})
-EVERY: Final = NODE | GPU | ALERTMANAGER | PROMETHEUS
+HAPROXY: Final = frozenset({"haproxy_backend_status", "haproxy_server_status"})
+EVERY: Final = NODE | GPU | HAPROXY | ALERTMANAGER | PROMETHEUS

@@ -29,6 +29,10 @@ deployments:
     port: 8001
     speculative: {method: ngram, num_speculative_tokens: 4}
 """
+GATEWAY: Final = """\
+services: {door: {kind: gateway, hosts: spark-01, api_key: {secret: gate_key}}}
+routes: {fast: {to: [chat]}}
+"""
 TELEGRAM: Final = "telegram: {chat_id: 12345, token: {secret: telegram_token}}"
 SHORT: Final = f"{HEAD}{CHAT}monitoring: {{prometheus: {{hosts: spark-02}}, alerts: {{{TELEGRAM}}}}}\n"
 """The shortest form that starts Prometheus, Alertmanager and the exporters."""

@@ -18,6 +18,7 @@ class Case(NamedTuple):
 _AT: Final = 'host="spark-01",deployment="chat"'
 _HOST: Final = 'host="spark-01"'
 _UNIT: Final = f'unit="sparkiac-chat",{_AT}'
+_GATEWAY: Final = 'gateway="gateway",host="spark-02"'
 _VLLM: Final = f'engine="0",model_name="m",{_AT}'
 _FILE: Final = f'device="/dev/nvme0n1p2",fstype="ext4",mountpoint="/",{_HOST}'
 _GIB: Final = 1024**3
@@ -36,6 +37,17 @@ CASES: Final[dict[str, Case]] = {
     ),
     "DeploymentNotReady": Case({f"sparkiac_unit_ready{{{_UNIT}}}": "1x9 0x30 1x10"}, 35, 45, 25),
     "WrongAnswers": Case({f"sparkiac_wrong_answer{{{_UNIT}}}": "0x9 1x5 0x20"}, 12, 20),
+    "RouteWithoutServer": Case(
+        {
+            f'haproxy_server_status{{proxy="route:fast",server="chat",state="DOWN",{_GATEWAY}}}': "0x9 1x20 0x10 1x20",
+            f'haproxy_backend_status{{proxy="route:fast",state="UP",{_GATEWAY}}}': "1x9 0x20 1x10 0x20",
+            # Then its server rests in its turn.
+            f"sparkiac_unit_resting{{{_UNIT}}}": "0x39 1x20",
+        },
+        16,
+        55,
+        13,
+    ),
     "EngineHangs": Case(
         {
             f"vllm:num_requests_running{{{_VLLM}}}": "1x60 0x20",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.monitoring.fleets import FULL, HEAD, SHORT, TELEGRAM, read, rendered
+from tests.monitoring.fleets import FULL, GATEWAY, HEAD, SHORT, TELEGRAM, read, rendered
 from tests.plan.fleets import PAIR, checked, faults
 
 PROMETHEUS = "spark-02/etc/sparkiac/prometheus"
@@ -86,6 +86,23 @@ def test_the_jobs_and_their_labels() -> None:
         "/metrics",
         ["192.168.1.10:8009"],
     )
+
+
+def test_a_gateway_is_collected_with_its_own_key() -> None:
+    text = SHORT.replace("monitoring:", f"{GATEWAY}monitoring:")
+    [(name, job)] = [(name, job) for name, job in jobs(text).items() if name.startswith("gateways")]
+    assert (name, job["authorization"]) == ("gateways-gate_key", {"credentials_file": "/run/secrets/gate_key"})
+    assert job["static_configs"] == [
+        {"targets": ["192.168.1.11:8088"], "labels": {"gateway": "door", "host": "spark-01"}}
+    ]
+    plan = checked(text, allow_unlocked=True).plan
+    assert plan is not None
+    assert "gate_key" in next(host.secrets for host in plan.hosts if host.name == "spark-02")
+    hidden = text.replace("kind: gateway,", "kind: gateway, bind: loopback,")
+    assert "gateways-gate_key" not in jobs(hidden)
+    assert any("the metrics of door" in fault for fault in found_in(hidden))
+    encrypted = text.replace("kind: gateway,", "kind: gateway, tls: /etc/ssl/gateway.pem,")
+    assert "gateways-gate_key" not in jobs(encrypted)
 
 
 def test_only_llama_cpp_gets_its_key() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sparkiac import catalog
-from tests.monitoring.fleets import FULL, SHORT, promtool, read, rendered, rules
+from tests.monitoring.fleets import FULL, GATEWAY, SHORT, promtool, read, rendered, rules
 from tests.monitoring.series import CASES, Case
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ def test_every_alert_is_written() -> None:
         assert alert["annotations"]["doc"] == f"docs/alerts.md#{name.lower()}"
 
 
-@pytest.mark.parametrize("text", [SHORT, FULL], ids=["short", "full"])
+@pytest.mark.parametrize("text", [SHORT, FULL, FULL + GATEWAY], ids=["short", "full", "gateway"])
 def test_prometheus_reads_its_files(text: str, tmp_path: Path) -> None:
     files = rendered(text)
     base = "hosts/spark-02/etc/sparkiac/prometheus/config"
     for name in ("prometheus.yml", "rules.yml"):
-        (tmp_path / name).write_bytes(files[f"{base}/{name}"])
+        (tmp_path / name).write_bytes(files[f"{base}/{name}"].replace(b"/run/secrets", bytes(tmp_path)))
+    (tmp_path / "gate_key").touch()
     code, said = promtool("check", "config", "--lint=all", "--lint-fatal", tmp_path / "prometheus.yml")
     assert code == 0, said
     code, said = promtool("check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yml")

@@ -14,6 +14,7 @@ from sparkiac.plan import exposure
 from sparkiac.plan.exposure import OpenPort
 from sparkiac.render import compose, generation
 from sparkiac.words import audit
+from tests.gateway.standins import FLEET as GATEWAY
 from tests.plan.fleets import ONES, PAIR, SPARK, deployment, planned, service
 
 
@@ -184,3 +185,13 @@ deployments:
     assert all(each.ready_s > 0 for each in found)
     assert {each.unit for each in exposure.readers(plan, "hub_token")} <= {""}
     assert [*exposure.readers(plan, "nosuch")] == []
+
+
+def test_a_gateway_reloads_and_serves_no_name_itself() -> None:
+    found = [*exposure.readers(planned(GATEWAY), "team_key")]
+    assert [(each.host, each.unit, each.alone, each.reloads) for each in found] == [
+        ("spark-01", "one", ("narrow",), False),
+        ("spark-02", "gateway", (), True),
+        ("spark-02", "two", (), False),
+        ("spark-03", "spare", ("example/big",), False),
+    ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+import yaml
+
 from sparkiac.memory.values import GIB
 from sparkiac.plan import Export
-from sparkiac.render import hosts
+from sparkiac.render import ansible, hosts
 from sparkiac.render.kubernetes import render
 from tests.gateway.standins import FLEET, KEYS
 from tests.plan.fleets import ONES, containers, planned
@@ -32,10 +36,19 @@ def test_no_generated_file_has_a_key_and_only_the_unit_reads_the_secrets() -> No
     assert not [path for path, text in files.items() for key in KEYS.values() if key in text]
     unit = files["hosts/spark-02/etc/systemd/system/sparkiac-gateway.service"]
     assert "ExecReload=+/usr/local/lib/sparkiac/gateway_keys gateway\n" in unit
+    assert unit.rindex("ExecReload=+/usr/local/lib/sparkiac/switch reloaded sparkiac-gateway\n") > unit.index("USR2")
     assert "LoadCredential" not in unit
     assert "After=docker.service network-online.target sparkiac-recover.service\n" in unit  # it waits for no model
     assert set(KEYS) <= {*host.secrets}
     assert "/run/secrets" not in files["hosts/spark-02/etc/sparkiac/gateway/compose.yaml"]
+
+
+def test_it_reads_new_keys_before_a_host_changes() -> None:
+    for text, played in ((FLEET, ["keys"]), (FLEET.partition("services:")[0], [])):
+        site = next(each for each in ansible.render(planned(text), defaultdict(tuple)) if each.path == "site.yml")
+        plays = [each["ansible.builtin.import_playbook"] for each in yaml.safe_load(site.content)]
+        others = ["deploy", *played, "change", "verify"]
+        assert list(dict.fromkeys(plays)) == [f"playbooks/{each}.yml" for each in others]
 
 
 def test_limits_and_weights_reach_the_servers() -> None:

@@ -197,6 +197,11 @@ def _of_host(
             labels |= {"model": container.server.model} if container.server.model else {}
             job = f"deployments-{secret}" if secret else "deployments"
             yield ScrapeTarget(job, address, labels, container.path, host, listen, way.obstacle, secret)
+        elif container.reloaded and container.checks.path:  # Prometheus could not verify the certificate of the others
+            secret, labels = container.reloaded[0], {"gateway": container.name, "host": host}
+            yield ScrapeTarget(
+                f"gateways-{secret}", address, labels, container.path, host, listen, way.obstacle, secret
+            )
         elif container.path[0] == "monitoring":
             job = _EXPORTER_JOBS.get(kind, kind)
             yield ScrapeTarget(job, address, {"host": host}, container.path, host, listen, way.obstacle)
