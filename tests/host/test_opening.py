@@ -114,6 +114,10 @@ def test_nothing_listens_for_other_hosts_if_its_port_cannot_be_closed(
     own.broken = host.broken
     PROGRAM.started(own, "sparkiac-a")
     PROGRAM.opened(own, "sparkiac-a")
+    confined = Planned(tmp_path, LOOPBACK, egress={"sparkiac-a": []})
+    confined.broken = host.broken
+    with pytest.raises(doors.DoorsError, match=r"or set `nft: optional` for this host$"):
+        PROGRAM.started(confined, "sparkiac-a")
 
 
 LISTED = {"sparkiac-a": {"networks": ["10.0.0.0/8"], "units": []}}

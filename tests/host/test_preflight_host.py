@@ -292,7 +292,11 @@ def test_nftables(preflight: ModuleType, machine: Make, families: list[str], sta
     lines = preflight.check_host(complete(Expectations, {"nft": True}), machine(dict.fromkeys(asked, "")))
     [line] = [line for line in lines if line.check == "nft"]
     assert line.state == state
-    assert line.hint == ("" if state == "ok" else "install nftables, or set `nft: optional` for this host")
+    hint = (
+        "install nftables: without it ports stay open, and nothing ensures that a model server connects to nothing, "
+        "also one on loopback; or set `nft: optional` for this host"
+    )
+    assert line.hint == ("" if state == "ok" else hint)
     assert not [each for each in preflight.check_host(complete(Expectations, {}), machine()) if each.check == "nft"]
 
 
