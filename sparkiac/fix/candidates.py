@@ -12,7 +12,7 @@ from sparkiac.fix.fitting import Server, limits, servers
 from sparkiac.memory.sharing import Claim, SharedMemory, least
 from sparkiac.memory.values import Unknown, unknown_of
 from sparkiac.plan import HostPlan, Plan
-from sparkiac.plan.numbers import gib
+from sparkiac.plan.numbers import gib, remedies
 from sparkiac.report import REMOVE, Edit, Report
 from sparkiac.resolve.catalogued import Catalogued
 from sparkiac.rules.deployments import sparks
@@ -135,8 +135,10 @@ def _candidate(fleet: FleetRoom, bare: str, wish: Wish, entry: Catalogued) -> Wi
     assert plan is not None, "there is no error"  # noqa: S101
     proof = next(host.proofs[wish.name] for host in plan.hosts if host.name == on[0].name)
     if isinstance(proof.fit, Unknown) or isinstance(proof.decode, Unknown):
-        missing = (unknown_of(proof.fit, proof.decode) or Unknown(())).missing
-        return f"its memory or speed is unknown, missing: {', '.join(missing)}"
+        missing = unknown_of(proof.fit, proof.decode) or Unknown(())
+        remedy = "; ".join(remedies(missing))
+        then = f"; add the recipe, then {remedy}" if remedy else ""
+        return f"its memory or speed is unknown, missing: {', '.join(missing.missing)}{then}"
     sizes = {host.memory_bytes or 0 for host in fleet.hosts}
     claims = {size: Server(wish.name, size, proof).claim for size in sizes}
     made = WishCandidate(entry, settings, claims, proof.decode[-1][1].low)

@@ -172,12 +172,11 @@ class Shape(NamedTuple):
 def shape_of(known: Architecture) -> Shape | Unknown:
     """Return the shape of a network whose config.json is unknown, from the catalog's counts of layers and heads.
 
-    Layers of both kinds are spread evenly, which only matters for pipeline stages. No recipe states the size of a
-    recurrent state, so a hybrid model is unknown without its config.json.
+    Layers of both kinds are spread evenly, which only matters for pipeline stages. What is missing is its config.json,
+    if the counts do not suffice.
     """
-    missing = _missing(known)
-    if missing:
-        return Unknown(missing)
+    if not _counted(known):
+        return Unknown(("config.json",))
     full = Attention(known.kv_heads or 0, known.head_size or 0, known.head_size or 0)
     size = known.sliding_window_head_size or full.head_size
     window = Attention(known.sliding_window_kv_heads or full.kv_heads, size, size, known.sliding_window)
@@ -194,13 +193,11 @@ def shape_of(known: Architecture) -> Shape | Unknown:
     )
 
 
-def _missing(known: Architecture) -> tuple[str, ...]:
-    required = ["full_attention_layers", "kv_heads", "head_size"]
-    required += ["sliding_window"] if known.sliding_window_layers else []
-    names = [name for name in required if getattr(known, name) is None]
-    states = {"linear_attention_layers": "Gated DeltaNet", "mamba_layers": "Mamba-2"}
-    names += [f"size of the {kind} state (config.json)" for name, kind in states.items() if getattr(known, name)]
-    return tuple(names)
+def _counted(known: Architecture) -> bool:
+    """Tell whether the counts make a network: no recipe states the size of a recurrent state."""
+    required = [known.full_attention_layers, known.kv_heads, known.head_size]
+    required += [known.sliding_window] if known.sliding_window_layers else []
+    return None not in required and not known.linear_attention_layers and not known.mamba_layers
 
 
 def _spread(full: int, window: int) -> tuple[bool, ...]:

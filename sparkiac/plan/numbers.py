@@ -10,9 +10,11 @@ _MIB: Final = 1 << 20
 _SMALL: Final = 100 * _MIB
 CAPTURE: Final = "run sparkiac images capture to read it"
 _RUN_LOCK: Final = "run sparkiac lock to read it from the model hub"
+_DRAFTS: Final = "run sparkiac lock to read them; if config.json has none, set speculative: null"
 _SET_MEMORY: Final = "set memory.total_gib of the host"
 _READ_LOG: Final = "run sparkiac memory --from-log to read it from a startup log"
 _REMEDIES: Final = (
+    ("layers of the drafter", _DRAFTS),
     ("config.json", _RUN_LOCK),
     ("weights", _RUN_LOCK),
     ("drafter", _RUN_LOCK),
@@ -70,5 +72,5 @@ def unknown(found: Unknown) -> str:
 
 def remedies(found: Unknown) -> tuple[str, ...]:
     """Return how to provide the missing facts, as far as that is possible."""
-    matching = (remedy for word, remedy in _REMEDIES if any(word in name for name in found.missing))
-    return tuple(dict.fromkeys(matching))
+    matching = (next((remedy for word, remedy in _REMEDIES if word in name), None) for name in found.missing)
+    return tuple(dict.fromkeys(each for each in matching if each))

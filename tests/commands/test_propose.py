@@ -102,7 +102,11 @@ def test_what_does_not_fit_together_takes_turns(propose: Callable[..., dict[str,
         (fleet(119), f"big: {GROUP}", "needs 2 hosts with links between them"),
         (fleet(59), f"big: {LARGE}", "of a host, and none has as much left"),
         (fleet(119), f"eyes: context=1m {SMALL}", "supports 262144 tokens"),
-        (fleet(119), "big: recipe=openai/gpt-oss-120b", "its memory or speed is unknown, missing: weights"),
+        (
+            fleet(119),
+            "big: recipe=openai/gpt-oss-120b",
+            "is unknown, missing: weights; add the recipe, then run sparkiac lock to read it from the model hub",
+        ),
     ],
 )
 def test_a_wish_that_cannot_be_met_says_why(

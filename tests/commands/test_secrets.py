@@ -141,7 +141,7 @@ def test_they_are_printed_on_request(fleet: Path, cli: Cli) -> None:
     text = cli("secrets", "new", "lab.yaml", "--show").out
     data = json.loads(cli("secrets", "new", "lab.yaml", "--show", "--format", "json").out)
     assert {each["name"]: each.get("value") for each in data["secrets"]} == stored(fleet) | {"hub_token": None}
-    assert stored(fleet)["vllm_key"] in "".join(text.split())
+    assert f"\nvllm_key: {stored(fleet)['vllm_key']}\n" in text
 
 
 def test_git_ignores_the_directory(fleet: Path, cli: Cli) -> None:

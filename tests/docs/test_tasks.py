@@ -62,7 +62,7 @@ BEFORE: Final = {
     "go-back": LONGER,
 }
 """Page → the last change that its reader has committed."""
-IMAGES: Final = ("nvidia/vllm:26.04-py3", "nvidia/vllm:26.05-py3")
+IMAGES: Final = ("nvidia/vllm:26.04-py3", "nvidia/vllm:26.06-py3")
 MODELS: Final = (
     *("RedHatAI/Qwen3.6-35B-A3B-NVFP4", "Qwen/Qwen3.6-35B-A3B"),
     *("nvidia/Qwen3-14B-NVFP4", "acme/tiny", "acme/gated"),

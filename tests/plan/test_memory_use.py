@@ -191,6 +191,14 @@ def test_an_unknown_proof_names_what_is_missing_and_who_could_tell() -> None:
     }
 
 
+def test_a_configuration_without_draft_layers_is_not_sent_to_the_lock_alone() -> None:
+    said_once = said(deployment("speculative: {method: mtp, num_speculative_tokens: 2}"), locked=LOCK)["KV cache"]
+    assert said_once == (
+        "unknown, missing: layers of the drafter (mtp); "
+        "run sparkiac lock to read them; if config.json has none, set speculative: null"
+    )
+
+
 @pytest.mark.parametrize("size", ["gpu_memory_utilization: 0.5", "kv_cache_memory_bytes: 16000000000"])
 def test_a_discrete_gpu_has_a_memory_of_unknown_size(size: str) -> None:
     """The formulas are those of the GB10; what the model and the options decide stays known."""

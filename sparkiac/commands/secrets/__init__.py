@@ -183,11 +183,12 @@ def _table(plan: Plan, states: Mapping[str, str], values: Mapping[str, str]) -> 
     from sparkiac.commands import terminal
     from sparkiac.words.page import table
 
-    rows = [(host.name, name, states[name], values.get(name, "")) for host in plan.hosts for name in host.secrets]
+    rows = [(host.name, name, states[name]) for host in plan.hosts for name in host.secrets]
     if not rows:
         return
-    columns = ("host", "secret", "state", *(("value",) if values else ()))
-    terminal.show([table(columns, (row[: len(columns)] for row in rows))])
+    terminal.show([table(("host", "secret", "state"), rows)])
+    for name in (name for name in states if name in values):
+        click.echo(f"{name}: {values[name]}")
 
 
 def _print_summary(
