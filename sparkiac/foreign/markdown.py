@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from sparkiac.foreign import shell, values
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable, lost
-from sparkiac.foreign.shell_words import Value, script
+from sparkiac.foreign.shell_parts import Value
+from sparkiac.foreign.shell_words import script
 
 _FENCE: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^[^\S\n]*(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
