@@ -63,7 +63,7 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
         raise errors[0] if errors else NothingToImport(message)
     notes = (lost(error.line, "a block", str(error)) for error in errors)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return shell.joined(found)
+    return shell.joined(found, text)
 
 
 def _readable(

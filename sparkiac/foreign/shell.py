@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sparkiac.foreign import docker_command, importer, redaction, serving, values
+from sparkiac.foreign import docker_command, importer, mounts, redaction, serving, values
 from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
 from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument
@@ -38,7 +38,7 @@ def recognise(text: str, name: str) -> bool:
 def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
     commands = script(text, variables=given, indent=0, whole=True)
-    found = joined(launches(commands, name=name))
+    found = joined(launches(commands, name=name), text)
     if not found:
         message = "the script starts no container with `docker run`, and no server"
         line = next((document.opened for document in commands.documents), 1)
@@ -124,8 +124,11 @@ def _written(document: HereDocument, name: str, level: int) -> tuple[Launch, ...
         return ()
 
 
-def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Merge a server that `docker exec` starts in an idle container into that container."""
+def joined(found: Sequence[Launch], text: str) -> tuple[Launch, ...]:
+    """Merge a server that `docker exec` starts in an idle container into that container.
+
+    Files that the text downloads are mounted by their addresses.
+    """
     chosen: list[Launch] = []
     for launch in found:
         named = enumerate(chosen) if launch.inside else ()
@@ -139,7 +142,7 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
         chosen[place] = idle._replace(
             entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
         )
-    return tuple(chosen)
+    return tuple(mounts.with_downloads(each, text) for each in chosen)
 
 
 def _launches(command: ShellCommand, name: str, level: int) -> tuple[Launch, ...]:
