@@ -143,7 +143,7 @@ def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
 def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:
     """Print a warning if the files cannot be applied, what they do not cover, and sources that are left over."""
     from sparkiac.commands.inputs import wants_colour
-    from sparkiac.commands.recipes import fetching
+    from sparkiac.commands.recipes import writing
 
     text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory.name), result=_RESULTS[target])
     if text:
@@ -151,7 +151,7 @@ def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, .
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
-    fetching.print_left_over(inventory)
+    writing.print_left_over(inventory)
 
 
 def _shipped(target: Path, artifacts: tuple[Artifact, ...]) -> str:

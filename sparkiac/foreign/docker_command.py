@@ -17,8 +17,7 @@ from sparkiac.foreign.launch import (
     Volume,
     lost,
 )
-from sparkiac.foreign.shell_parts import ShellCommand
-from sparkiac.foreign.shell_words import variable_name
+from sparkiac.foreign.shell_parts import ShellCommand, variable_name
 
 _PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})

@@ -16,6 +16,7 @@ from sparkiac.foreign.launch import Launch, Note, Unreadable, corrected, lost
 from sparkiac.foreign.match import Match
 from sparkiac.foreign.server import ServerLaunch
 from sparkiac.model import forms, references
+from sparkiac.model.base import DIRECTORIES_OF_SPARKIAC, UNITS_OF_SPARKIAC
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
 from sparkiac.model.services import Service
@@ -24,7 +25,7 @@ from sparkiac.resolve import catalogued
 
 _MAX_SETTINGS: Final = 1000
 _LONGEST_NAME: Final = 40
-_RESERVED: Final = frozenset({"secrets"})
+_RESERVED: Final = UNITS_OF_SPARKIAC | DIRECTORIES_OF_SPARKIAC
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})
 _ENDS: Final = "it exits by itself, so it is neither a deployment nor a service"
 _NO_SOURCE: Final = "the file does not state the source of this mount: fill in its url"
@@ -138,7 +139,7 @@ def slug(*texts: str | None) -> str:
         letters = unicodedata.normalize("NFKD", text or "").encode("ascii", "ignore").decode("ascii")
         name = re.sub(r"[^a-z0-9]+", "-", letters.lower().rpartition("/")[2])
         name = re.sub(r"^[^a-z]+", "", name)[:_LONGEST_NAME].strip("-")
-        if name and name not in _RESERVED:
+        if name and name not in _RESERVED and not name.startswith("turn-"):
             return name
     return "server"
 

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from sparkiac.foreign import shell, values
 from sparkiac.foreign.launch import Launch, NothingToImport, Unreadable, lost
-from sparkiac.foreign.shell_words import Value, script
+from sparkiac.foreign.shell_parts import Value
+from sparkiac.foreign.shell_words import script
 
 _FENCE: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^[^\S\n]*(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
@@ -62,7 +63,7 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
         raise errors[0] if errors else NothingToImport(message)
     notes = (lost(error.line, "a block", str(error)) for error in errors)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return shell.joined(found)
+    return shell.joined(found, text)
 
 
 def _readable(

@@ -27,6 +27,9 @@ _LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
 _SOCKET: Final = re.compile(r".*/(docker|podman|containerd|crio|buildkitd)\.sock")
 _SYSTEM: Final = re.compile(r"/((boot|dev|etc|home|proc|root|run|sys|usr|var)(/(run|lib(/docker)?)?)?)?")
 _HOST: Final = "with this mount the container controls the host: it is left out; write it yourself if it must be"
+_DOWNLOAD: Final = re.compile(r"(?<![^\s;&(])(?:wget|curl)\s([^\n|;&#`]{1,2000})")
+_SAVED: Final = re.compile(r"(?<!\S)(?:-O|-o|--output|--output-document)[ =]([^\s-]\S*)|>\s*(\S+)")
+_HERE: Final = re.compile(r"(?:\./|\$\(pwd\)/|\$PWD/|\$\{PWD\}/)?")
 _FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
 
 
@@ -70,6 +73,21 @@ def other_mounts(
             yield corrected(volume.line, f"-v {volume.source}:{volume.target}", why)
         else:
             yield _mount(volume, needed=needed)
+
+
+def with_downloads(launch: Launch, text: str) -> Launch:
+    """Return a launch whose mounted files have the addresses from which wget or curl fetches them in the text."""
+    found = dict[str, str]()
+    for download in _DOWNLOAD.finditer(text):
+        words = [word.strip("'\"") for word in download[1].split()]
+        urls = [word for word in words if word.startswith("https://") and re.fullmatch(forms.SOURCE, word)]
+        saved = _SAVED.search(download[1])
+        name = (saved[1] or saved[2]).strip("'\"") if saved else urls[0].rpartition("/")[2] if urls else ""
+        if len(urls) == 1:
+            found[_HERE.sub("", name, count=1)] = urls[0]
+    sources = (found.get(_HERE.sub("", each.source, count=1), each.source) for each in launch.volumes)
+    moved = (each._replace(source=source) for each, source in zip(launch.volumes, sources, strict=True))
+    return launch._replace(volumes=tuple(moved))
 
 
 def controls_host(volume: Volume) -> Note | None:
@@ -129,7 +147,9 @@ def _mount(volume: Volume, *, needed: bool) -> tuple[Path, Any, int] | Note:
     elif target.startswith(_LINKS):
         note = corrected(line, what, "the nodes of a group get the RDMA devices of their links")
     elif _FILE.fullmatch(target.rpartition("/")[2]):
-        return ("container", "files", target), {"url": f"file://{volume.source}" if known else placeholders.URL}, line
+        url = f"file://{volume.source}" if known else placeholders.URL
+        url = volume.source if re.fullmatch(forms.SOURCE, volume.source) else url
+        return ("container", "files", target), {"url": url}, line
     elif _COMPILE_CACHES.fullmatch(target) and not needed:
         note = corrected(line, what, _OWN_CACHE)
     elif note is None and not known:

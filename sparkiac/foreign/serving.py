@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand
-from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
+from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand, shell_argument
+from sparkiac.foreign.shell_words import Script, script, unread
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 
@@ -165,10 +165,11 @@ def engine_of(text: str) -> str | None:
 
 def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
     """Read the text after `bash -c`: the commands before the server are its prelude."""
-    place = shell_argument(command.words)
-    if place is None:
+    argument = shell_argument(command.words)
+    if argument is None:
         return None
-    inner = script(command.words[place], variables=container_env, line=command.lines[place])
+    place, parameters = argument
+    inner = script(command.words[place], variables={**container_env, **parameters}, line=command.lines[place])
     for at, each in enumerate(inner.commands):
         found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from sparkiac.foreign import docker_command, importer, redaction, serving, values
+from sparkiac.foreign import docker_command, importer, mounts, redaction, serving, values
 from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
-from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand
-from sparkiac.foreign.shell_words import Script, script, shell_argument, unread
+from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument
+from sparkiac.foreign.shell_words import Script, script, unread
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\b|\b(?:{SERVERS})")
@@ -38,7 +38,7 @@ def recognise(text: str, name: str) -> bool:
 def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
     commands = script(text, variables=given, indent=0, whole=True)
-    found = joined(launches(commands, name=name))
+    found = joined(launches(commands, name=name), text)
     if not found:
         message = "the script starts no container with `docker run`, and no server"
         line = next((document.opened for document in commands.documents), 1)
@@ -58,22 +58,33 @@ def read_other_format(text: str, *, line: int, name: str, given: Mapping[str, st
     return chosen.read("\n" * (line - 1) + text, name=name, given=given) if chosen is not None else None
 
 
-def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
-    """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
+class _NestedText(NamedTuple):
+    """The text that a command passes to a shell."""
+
+    text: str
+    line: int
+    elsewhere: bool = False
+    """Whether another machine or terminal runs it."""
+    parameters: Mapping[str, Value] = {}
+
+
+def _nested_text(command: ShellCommand) -> _NestedText | None:
     inner = command.unwrapped()
     words, lines, name = inner.words, inner.lines, inner.program
     if name in SHELLS:
-        place = shell_argument(words)
-        return (words[place], lines[place], False) if place is not None else None
+        found = shell_argument(words)
+        return _NestedText(words[found[0]], lines[found[0]], parameters=found[1]) if found is not None else None
     if name == "eval" and len(words) > 1:
-        return " ".join(words[1:]), lines[1], False
+        return _NestedText(" ".join(words[1:]), lines[1])
     if name == "ssh":
         host = 1
         while host < len(words) and words[host].startswith("-"):
             host += 2 if _OF_SSH.fullmatch(words[host]) else 1
-        return (" ".join(words[host + 1 :]), lines[host + 1], True) if host + 1 < len(words) else None
+        if host + 1 >= len(words):
+            return None
+        return _NestedText(" ".join(words[host + 1 :]), lines[host + 1], elsewhere=True)
     if name in _DETACHED and " " in words[-1]:
-        return words[-1], lines[-1], True
+        return _NestedText(words[-1], lines[-1], elsewhere=True)
     return None
 
 
@@ -113,8 +124,11 @@ def _written(document: HereDocument, name: str, level: int) -> tuple[Launch, ...
         return ()
 
 
-def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Merge a server that `docker exec` starts in an idle container into that container."""
+def joined(found: Sequence[Launch], text: str) -> tuple[Launch, ...]:
+    """Merge a server that `docker exec` starts in an idle container into that container.
+
+    Files that the text downloads are mounted by their addresses.
+    """
     chosen: list[Launch] = []
     for launch in found:
         named = enumerate(chosen) if launch.inside else ()
@@ -128,14 +142,15 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
         chosen[place] = idle._replace(
             entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
         )
-    return tuple(chosen)
+    return tuple(mounts.with_downloads(each, text) for each in chosen)
 
 
 def _launches(command: ShellCommand, name: str, level: int) -> tuple[Launch, ...]:
-    inner = nested_text(command) if level < _MAX_DEPTH else None
-    if inner is not None and RUNS.search(inner[0]):
-        found = launches(script(inner[0], line=inner[1]), name=name, level=level + 1)
-        if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
+    inner = _nested_text(command) if level < _MAX_DEPTH else None
+    if inner is not None and RUNS.search(inner.text):
+        commands = script(inner.text, variables=inner.parameters, line=inner.line)
+        found = launches(commands, name=name, level=level + 1)
+        if any(each.image is not None or each.inside is not None for each in found) or inner.elsewhere:
             return found
     launch = docker_command.launch(command) or serving.without_image(command)
     return () if launch is None else (launch,)
@@ -158,7 +173,7 @@ def _other_command(command: ShellCommand) -> Iterator[Note]:
         yield corrected(command.line, what, "units and playbooks start, stop and check containers")
     elif program in {"source", "."}:
         if not what.endswith("activate"):
-            yield lost(command.line, what, "the variables that this file sets are not imported")
+            yield lost(command.line, what, "the variables that this file sets are not imported; give it as --env-file")
     else:
         yield lost(command.line, what, _OTHER)
 

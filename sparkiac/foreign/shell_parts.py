@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from sparkiac.foreign import redaction, values
@@ -35,6 +36,11 @@ _TIME: Final = re.compile(r"\d+(\.\d+)?[smhd]?")
 _NAMING: Final = frozenset({"-u", "-g"})
 """Options of sudo and env whose value, the next word, is a name."""
 PATTERN: Final = "pattern"
+_UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+_SUM: Final = re.compile(r"\$\(\(\s*\$?(\w{1,40})\s*([-+*])\s*\$?(\w{1,40})\s*\)\)")
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+
+Value = str | tuple[str, ...]
 
 
 class WordPart(NamedTuple):
@@ -68,6 +74,34 @@ def dash(text: str, at: int) -> tuple[str, str, int] | None:
         return None
     is_short = len(found[1]) == 1 == len(found[0]) and found[0] != "\u2014"
     return found[0] + found[1], "-" if is_short else "--", found.end()
+
+
+def shell_argument(words: Sequence[str]) -> tuple[int, dict[str, Value]] | None:
+    """Return the index of the script that follows the option -c of a shell, and its parameters; None without -c."""
+    flags = range(1, len(words) - 1)
+    place = next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
+    if place is None:
+        return None
+    given = words[place + 1 :]
+    return place, {"@": tuple(given[1:]), **{str(number): word for number, word in enumerate(given)}}
+
+
+def variable_name(word: str) -> str | None:
+    """Return the variable's name if a word is only a variable."""
+    found = _UNSET.fullmatch(word)
+    return found[1] if found else None
+
+
+def total(text: str, variables: Mapping[str, Value]) -> str:
+    """Return the result of `$((A + B))` if both are known numbers, or else the text."""
+    found = _SUM.fullmatch(text)
+    if found is None:
+        return text
+    first, second = (str(variables.get(found[at], found[at])) for at in (1, 3))
+    if not (_NUMBER.fullmatch(first) and _NUMBER.fullmatch(second)):
+        return text
+    apply = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[found[2]]
+    return str(apply(int(first), int(second)))
 
 
 class Word(NamedTuple):

@@ -14,7 +14,17 @@ from typing import Final, NamedTuple
 from sparkiac.foreign import values
 from sparkiac.foreign.launch import Note, Unreadable
 from sparkiac.foreign.shell_lexer import simple_commands
-from sparkiac.foreign.shell_parts import ASSIGNMENT, PATTERN, HereDocument, ShellCommand, Simple, Word, WordPart
+from sparkiac.foreign.shell_parts import (
+    ASSIGNMENT,
+    PATTERN,
+    HereDocument,
+    ShellCommand,
+    Simple,
+    Value,
+    Word,
+    WordPart,
+    total,
+)
 
 MAX_EXPANDED: Final = 1 << 20
 """Limit in characters for the values of all variables of one script together."""
@@ -24,7 +34,6 @@ _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
 _CLOSED_BY: Final = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac"}
 _STARTS: Final = re.compile(r"\b(?:docker|podman|nerdctl)\b.*\b(?:run|create)\b", re.DOTALL)
 _TESTS: Final = frozenset({"[", "[[", "test"})
-_UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
 _MAX_DEPTH: Final = 9
 """Limit for defaults within defaults, such as ${A:-${B:-c}}."""
@@ -34,8 +43,6 @@ _ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which
 _OPEN: Final = "`{}` is not closed: the shell refuses this file"
 _CLOSES: Final = "`{}` closes nothing: the shell refuses this file"
 _ELSEWHERE: Final = "the variables that this sets are not imported"
-
-Value = str | tuple[str, ...]
 
 
 class Script(NamedTuple):
@@ -73,18 +80,6 @@ def script(
 def split(text: str) -> tuple[str, ...]:
     """Return the words of all commands of a text."""
     return tuple(word for command in script(text).commands for word in command.words)
-
-
-def variable_name(word: str) -> str | None:
-    """Return the variable's name if a word is only a variable."""
-    found = _UNSET.fullmatch(word)
-    return found[1] if found else None
-
-
-def shell_argument(words: Sequence[str]) -> int | None:
-    """Return the index of the script that follows the option -c of a shell; None without -c."""
-    flags = range(1, len(words) - 1)
-    return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
 
 
 def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
@@ -266,7 +261,11 @@ class _Expander:
         if value is not None and (is_set or not part.operator.endswith(("-", "="))):
             return _indexed(part, value)
         if not part.operator.endswith(("-", "=")):
-            return f"${{{name}}}" if name and not name[0].isalpha() and name[0] != "_" else part.text
+            return (
+                f"${{{name}}}"
+                if name and not name[0].isalpha() and name[0] != "_"
+                else total(part.text, self.variables)
+            )
         why = f"the default is used, because the file does not set {name}"
         self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
         return self._replacement(part)
@@ -293,6 +292,6 @@ def _is_split(part: WordPart, value: str) -> bool:
 
 def _indexed(part: WordPart, value: Value) -> Value:
     """Return all words of a list, the words joined, or the first word, as the variable's index specifies."""
-    if isinstance(value, str) or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
+    if isinstance(value, str) or part.name == "@" or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
         return value
     return " ".join(value if "[*]" in part.text else value[:1])

@@ -165,15 +165,19 @@ class _VllmReader:
         return lines[min(self.taken[full], len(lines)) - 1] if lines else self.pairs[0][1] if self.pairs else 1
 
     def _late_model(self, found: of_vllm.Read) -> None:
-        """Find a model that follows the options: the word whose removal leaves all options unchanged."""
+        """Find a model that follows the options: the word whose removal leaves all options unchanged.
+
+        The parser takes an unknown option with a blank in its value for such a word.
+        """
         if self.model is not None:
             return
         plain = [word for word, _ in self.pairs]
         for at in range(len(plain) - 1, -1, -1):
-            if values.is_option(plain[at]):
+            is_option = values.is_option(plain[at])
+            if is_option and " " not in plain[at]:
                 continue
             if self._parsed([*plain[:at], *plain[at + 1 :]]) == found:
-                self._positional(*self.pairs[at])
+                self._unknown(at) if is_option else self._positional(*self.pairs[at])
                 return
 
     def _positional(self, word: str, line: int) -> None:

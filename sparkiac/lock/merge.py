@@ -177,13 +177,18 @@ def _request_file(locked: LockedFile, pin: RequiredPin, commit: str | None) -> I
 
 
 def locked_source(
-    source: RecipeSource, pin: str, files: Mapping[str, bytes], *, created: str | None = None
+    source: RecipeSource,
+    pin: str,
+    files: Mapping[str, bytes],
+    refused: Iterable[str] = (),
+    *,
+    created: str | None = None,
 ) -> LockedSource:
     """Return the entry of a source whose files were read at `pin`: a commit, or the digest of an artifact."""
     hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
     kept = source.model_dump(exclude_unset=True)
     commit, digest = (pin, None) if source.git else (None, pin)
-    return LockedSource(**kept, commit=commit, digest=digest, created=created, files=hashes)
+    return LockedSource(**kept, commit=commit, digest=digest, created=created, files=hashes, refused=tuple(refused))
 
 
 def with_record(document: Document | None, record: BuildRecord) -> dict[str, Any]:

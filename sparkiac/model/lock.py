@@ -1,7 +1,4 @@
-"""The lock file: the exact version of every image, model, file and build that an inventory uses.
-
-That includes the repositories of recipes: `LockedSource` is the pinned `RecipeSource` of an inventory.
-"""
+"""The lock file: the exact version of every image, model, file, build and source of recipes of an inventory."""
 
 import re
 from collections.abc import Iterator
@@ -173,6 +170,8 @@ class LockedSource(RecipeSource):
     """Time of the commit, or what the manifest of the artifact says. An upgrade takes nothing older."""
     files: dict[InsidePath, Sha256] = {}
     """SHA-256 of each file below `sources/NAME`."""
+    refused: tuple[Line, ...] = ()
+    """Files of the source that are not used, each as `PATH:LINE: reason`."""
 
     @property
     def pin(self) -> str:

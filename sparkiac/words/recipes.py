@@ -10,7 +10,7 @@ from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB, least_bytes
 from sparkiac.plan.numbers import brief_image
 from sparkiac.resolve import search
-from sparkiac.words.page import NARROW, Blocks, Data, Row, counted, grid, number, section, stacked, table
+from sparkiac.words.page import NARROW, Blocks, Data, Row, bullets, counted, grid, number, section, stacked, table
 
 _WIDE: Final = 100
 """Minimum width for the column of use cases."""
@@ -38,11 +38,13 @@ def unknown(each: Data) -> str:
     return "any" if each["model"] is None and each["status"] == "recipe" else "unknown"
 
 
-def all_entries(recipes: Iterable[Data], fragments: Iterable[Data], aside: Iterable[Data], width: int) -> Blocks:
-    """Return tables of recipes, fragments and entries that are set aside; empty ones are left out."""
-    yield from listed(recipes, width)
-    yield from _fragments(fragments)
-    yield from _set_aside(aside)
+def all_entries(data: Mapping[str, Iterable[Data]], width: int) -> Blocks:
+    """Return tables of recipes, fragments, entries that are set aside and refused files; empty ones are left out."""
+    yield from listed(data.get("recipes", ()), width)
+    yield from _fragments(data["fragments"])
+    yield from _set_aside(data.get("set_aside", ()))
+    refused = (f"{each['source']}: {each['why']}" for each in data.get("refused", ()))
+    yield from section("Files of sources that are not used, with the reason", bullets(refused))
 
 
 def found(hits: Iterable[Data], others: Sequence[Data], width: int) -> Blocks:

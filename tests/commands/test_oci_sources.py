@@ -188,7 +188,7 @@ def test_a_recipe_with_another_path_than_its_name_is_refused(cli: Cli, upstream:
     upstream.push("v1", content.file("recipes/Ours/chat.yaml", RECIPE))
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 1
-    assert "sources/team/Ours/chat.yaml:1:1: not used: RCP001 the path of this file is not the name" in done.err
+    assert "Ours/chat.yaml:1:1: not used: RCP001 the path of this file is not the name" in done.err
     assert not (upstream.folder / "sources").exists()
 
 

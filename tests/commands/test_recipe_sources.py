@@ -274,7 +274,7 @@ def test_a_recipe_with_faults_refuses_itself_and_not_its_collection(cli: Cli, up
     upstream.commit({"recipes/ours/chat.yaml": faulty})
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert (done.code, "has no recipes in recipes" in done.err) == (1, True)
-    assert "team: sources/team/ours/chat.yaml:2:9: not used: REF001 unknown engine 'vlm'" in done.err
+    assert "team: ours/chat.yaml:2:9: not used: REF001 unknown engine 'vlm'" in done.err
     assert not (upstream.folder / "sources").exists()
     assert upstream.locked == {}
     variant = "title: of the faulty one\nsources: [ours]\n"
@@ -340,7 +340,7 @@ def test_a_source_carries_facts_as_it_carries_recipes(cli: Cli, upstream: Upstre
     upstream.commit({"recipes/facts/agents.yaml": FACT, "recipes/facts/wrong.yaml": FACT.replace("under", "search")})
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
-    assert "team: sources/team/facts/wrong.yaml:2:" in done.err
+    assert "team: facts/wrong.yaml:2:" in done.err
     assert "not used: INV002 facts[0].when: set.max_model_len: operators are" in done.err
     assert {*upstream.locked["team"]["files"]} == {"ours/chat.yaml", "facts/agents.yaml"}
     found = cli("check", "inventories/lab.yaml")
@@ -412,8 +412,8 @@ def test_a_source_carries_what_is_known_about_images(cli: Cli, upstream: Upstrea
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
     assert "team: images/again.yaml decides how images of registry.example.org/ours/vllm start\n" in done.out
-    for name, reason in (("ours", "is also in sources/team/images/again.yaml"), ("none", "repository is missing")):
-        assert f"sources/team/images/{name}.yaml:" in done.err
+    for name, reason in (("ours", "is also in images/again.yaml"), ("none", "repository is missing")):
+        assert f"team: images/{name}.yaml:" in done.err
         assert reason in done.err
     assert "images/theirs.yaml:3:1: not used: RCP002 vllm/vllm-openai is also in the catalog of sparkiac" in done.err
     assert "ENT100" not in cli("check", "inventories/lab.yaml").err
@@ -575,6 +575,14 @@ def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> 
     assert base.startswith("small/small-with-base.yaml:1: skipped: it starts no server; ")
     assert "; include: small-vllm: the recipe that it includes is not read" in base
     assert lost == LOST
+    assert upstream.locked["team"]["refused"] == [f"official-recipes/{each}" for each in (readme, broken, base)]
+    listed = cli("recipes", "list").out
+    assert "team/small-small-vllm" in listed
+    assert f"team: official-recipes/{readme}\n" in listed
+    assert "team: official-recipes/broken.yaml:2: skipped" in listed
+    assert [each["source"] for each in json.loads(cli("recipes", "list", "--format", "json").out)["refused"]] == [
+        "team"
+    ] * 3
     written = (upstream.folder / "sources/team/team/small-small-vllm.yaml").read_text()
     assert "# lost, line 8: post_exec: echo ready" in written
     assert "official-recipes: small/small-vllm.yaml" in written

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from sparkiac import pipeline
+from sparkiac.commands.import_ import read_files
 from sparkiac.foreign import eugr, sparkrun
+from sparkiac.foreign.assemble import inventory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +78,48 @@ def flags(words: tuple[str, ...] | list[str]) -> Counter[tuple[str, ...]]:
             groups.append([])
         groups[-1].append(word)
     return Counter(map(tuple, groups))
+
+
+IN_ANOTHER_FORM = {"--host", "--port", "--served-model-name", "--tensor-parallel-size", "-tp", "--tp", "-pp"}
+"""Options that follow from keys of the inventory, and are judged by other tests."""
+ONE_WITHOUT = {"--pipeline-parallel-size", "--data-parallel-size"}
+
+
+def values(words: tuple[str, ...] | list[str]) -> dict[str, object]:
+    """Return option → value as vLLM reads it, each key of a mapping by itself: --speculative-config.method."""
+    found: dict[str, object] = {}
+    for name, *given in flags(words):
+        head, equals, value = name.partition("=")
+        head = {"-cc": "--compilation-config"}.get(head.partition(".")[0], head) + head[3:] * head.startswith("-cc.")
+        if head.startswith("-") and head not in IN_ANOTHER_FORM:
+            found |= flat(head, yaml.safe_load(" ".join((value, *given) if equals else given)))
+    return {name: value for name, value in found.items() if name not in ONE_WITHOUT or value != 1}
+
+
+def flat(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {name.replace("_", "-"): value}
+    return {each: inner for key, part in value.items() for each, inner in flat(f"{name}.{key}", part).items()}
+
+
+def verdict(importer: ModuleType, path: Path) -> str:
+    """Say whether a draft renders the options of its recipe: equal, told (a note names each other one), or silent."""
+    [(_, entry)] = read_files((path,)).entries
+    planned = pipeline.planned(pipeline.InputFile("draft.yaml", inventory(((path.name, entry),), "draft", ()).encode()))
+    assert planned is not None
+    leader = next(each for host in planned[1].hosts for each in host.containers)
+    wanted = values((eugr_words if importer is eugr else sparkrun_words)(data(path)))
+    rendered = values(leader.argv)
+    other = [name for name, value in wanted.items() if rendered.get(name) != value]
+    told = [name for name in other if any(name in note.what or str(wanted[name]) in note.what for note in entry.notes)]
+    return "equal" if not other else "told" if told == other else "silent"
+
+
+@needs_corpus
+def test_what_a_draft_renders_is_the_recipes_command_or_a_note_tells_the_difference() -> None:
+    found = {path: verdict(importer, path) for importer, path in FILES}
+    assert [path.stem for path, each in found.items() if each == "silent"] == []
+    assert [*found.values()].count("told") <= 0.15 * len(found)
 
 
 @needs_corpus

@@ -181,3 +181,8 @@ def test_a_character_that_no_file_may_carry_is_lost_with_its_value() -> None:
     (found,) = assemble.entries([("file", launch)], frozenset())
     assert found[1].data == {"kind": "container", "image": "example.org/x:1", "read_only": False}
     assert [note.what for note in found[1].notes if note.kind == "lost"] == ["command"]
+
+
+@pytest.mark.parametrize("image", ["models", "x/files", "x/secrets", "switch", "turn-it"])
+def test_no_draft_has_a_name_that_sparkiac_uses_itself(image: str) -> None:
+    loaded(imported(f"docker run {image}", "docker-run").text)

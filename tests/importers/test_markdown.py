@@ -229,3 +229,31 @@ def test_a_broken_block_that_starts_nothing_does_not_refuse_its_page() -> None:
         imported(page, "markdown")
     with pytest.raises(Unreadable, match="not closed"):
         imported(page.replace("echo", "docker run"), "markdown")
+
+
+@pytest.mark.parametrize(
+    ("download", "source"),
+    [
+        ("wget https://example.org/a/parser.py", "$(pwd)/parser.py"),
+        ("curl -fsSL -o own.py https://example.org/a/parser.py", "./own.py"),
+        ('sudo wget -q -O "own.py" "https://example.org/a/parser.py"', "${PWD}/own.py"),
+        ("curl -s https://example.org/a/parser.py > own.py", "./own.py"),
+    ],
+)
+def test_a_file_that_a_page_downloads_is_mounted_by_its_address(download: str, source: str) -> None:
+    run = f"docker run -p 8000:8000 -v {source}:/app/parser.py nvcr.io/nvidia/vllm:26.04-py3 vllm serve a/b"
+    text = f"```bash\n{download}\n```\n\n```bash\n{run}\n```\n"
+    found = imported(text, "markdown")
+    assert found.entry.data["container"]["files"] == {"/app/parser.py": {"url": "https://example.org/a/parser.py"}}
+    assert found.whys("lost") == {}
+    other = imported(text.replace(source, "./other.py"), "markdown")
+    assert [each.what for each in other.notes if each.kind == "lost"] == ["-v …:/app/parser.py"]
+
+
+@pytest.mark.parametrize(
+    "download", ["wget http://example.org/own.py", "curl https://example.org/own.py https://example.org/b", "# wget"]
+)
+def test_what_is_not_one_file_of_a_private_connection_is_told(download: str) -> None:
+    run = "docker run -p 8000:8000 -v ./own.py:/app/own.py nvcr.io/nvidia/vllm:26.04-py3 vllm serve a/b"
+    text = f"```bash\n{download}\n{run}\n```\n"
+    assert "-v …:/app/own.py" in imported(text, "markdown").whys("lost")

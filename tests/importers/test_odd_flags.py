@@ -67,6 +67,10 @@ def test_a_level_of_optimization_is_not_a_word_too_many() -> None:
     assert imported(f"{SERVE} vllm serve example/model -O3").whys("lost") == {}
 
 
+def test_an_unknown_option_with_a_blank_in_its_value_is_no_model() -> None:
+    assert deployment(f"""{SERVE} vllm serve --model a/b --own-sizes='{{"a": 1}}'""")["set"]["own_sizes"] == {"a": 1}
+
+
 def test_an_option_that_is_given_twice_counts_once_and_is_reported() -> None:
     found = imported(f"{SERVE} vllm serve example/model --seed 1 \\\n --seed 2")
     assert found.entry.data["set"]["seed"] == 2

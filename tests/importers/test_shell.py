@@ -251,9 +251,34 @@ def test_parameters_of_a_script_are_the_callers() -> None:
     assert {"port ${3}:8000", "model ${1}", "${@}"} <= set(found.whys("lost"))
 
 
+PUBLISHED = "docker run -p 8000:8000 nvcr.io/nvidia/vllm:26.04-py3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"bash -c '{PUBLISHED} vllm serve \"$@\"' x Qwen/Qwen3-8B --max-model-len 4096",
+        f"{PUBLISHED} bash -c 'vllm serve $1 --max-model-len \"$2\"' x Qwen/Qwen3-8B 4096",
+        f"A=96 B=4000\nC=$((A + $B))\n{PUBLISHED} vllm serve Qwen/Qwen3-8B --max-model-len $C",
+    ],
+)
+def test_parameters_of_a_text_and_sums_are_known(text: str) -> None:
+    found = imported(text)
+    assert found.whys("lost") == {}
+    assert found.entry.data["set"]["max_model_len"] == 4096
+
+
+@pytest.mark.parametrize("length", ["$((A + 1))", "$((1 / 0))", "$((08 + 1))"])
+def test_a_sum_of_other_terms_is_the_shells(length: str) -> None:
+    found = imported(f"{PUBLISHED} vllm serve Qwen/Qwen3-8B --max-model-len {length}")
+    assert f"--max-model-len {length}" in found.whys("lost")
+
+
 def test_what_a_file_sets_that_is_not_here_is_reported() -> None:
     found = imported("source .env\nexport $(grep -v '^#' x | xargs)\n. venv/bin/activate\nvllm serve a/b")
-    assert found.whys("lost")["source .env"] == "the variables that this file sets are not imported"
+    assert (
+        found.whys("lost")["source .env"] == "the variables that this file sets are not imported; give it as --env-file"
+    )
     assert found.whys("lost")["export"] == "the variables that this sets are not imported"
 
 

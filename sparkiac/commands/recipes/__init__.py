@@ -11,7 +11,7 @@ from sparkiac import engines
 from sparkiac.commands import completion
 from sparkiac.commands.inputs import AS_JSON, CommandGroup, Exit, answer, known, reject
 from sparkiac.commands.inventories import INVENTORY
-from sparkiac.commands.recipes.writing import own
+from sparkiac.commands.recipes.writing import own, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,8 +51,10 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     fragments = [entries.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
     aside = entries.set_aside(library) if everything and not only_fragments else []
-    data = {"fragments": fragments} | ({} if only_fragments else {"recipes": usable, "set_aside": aside})
-    answer(output_format, data, lambda width: words.all_entries(usable, fragments, aside, width))
+    left_out = [] if only_fragments else refused()
+    data = {"fragments": fragments}
+    data |= {} if only_fragments else {"recipes": usable, "set_aside": aside, "refused": left_out}
+    answer(output_format, data, lambda width: words.all_entries(data, width))
     return Exit.OK
 
 

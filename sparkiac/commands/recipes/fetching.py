@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from sparkiac.commands.inputs import Exit, known, lock_path, read, recipes_path, show
+from sparkiac.commands.recipes.writing import left_over
 from sparkiac.report.characters import escaped_line
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 2
 """Folders above the file of a variant."""
-_LEFT: Final = (
-    "sources/{source}: no inventory in {folder} names it; `sparkiac recipes fetch {name}` removes its recipes"
-)
+_LONGEST_REASON: Final = 500
+"""Limit of the reason in the lock why a file is not used, in characters."""
 
 
 class FetchedSource(NamedTuple):
@@ -144,10 +144,13 @@ def _fetched(
     found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
     if known and (older := sources.older(known, found.pin, found.created)):
         raise _Refused(f"source {name}: {source.address} has {older}", Exit.FINDINGS)
-    fetched = _readable(_recipes(name, source, found), folder, beside)
+    recipes, refused = _recipes(name, source, found)
+    fetched, unreadable = _readable(recipes, folder, beside)
     if not fetched:
         raise _Refused(f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}", Exit.FINDINGS)
-    locked = locked_source(source, found.pin, {each.below: each.raw for each in fetched}, created=found.created)
+    files = {each.below: each.raw for each in fetched}
+    left_out = (*refused, *unreadable)
+    locked = locked_source(source, found.pin, files, refused=left_out, created=found.created)
     if same and locked.files != same.files:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; another version of "
         hint = f"sparkiac may have read them otherwise; if that is expected, run with --upgrade {name}"
@@ -155,8 +158,10 @@ def _fetched(
     return FetchedSource(name, locked, fetched)
 
 
-def _readable(files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeText]) -> tuple[RecipeText, ...]:
-    """Return the files that are recipes; name the others with the reason, and leave them out."""
+def _readable(
+    files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeText]
+) -> tuple[tuple[RecipeText, ...], tuple[str, ...]]:
+    """Return the files that are recipes, and a line with the reason for each other; print these lines."""
     from sparkiac.catalog.library import RecipeText
     from sparkiac.resolve import references
 
@@ -164,11 +169,19 @@ def _readable(files: Mapping[str, bytes], folder: Path, beside: Sequence[RecipeT
         RecipeText(str(folder / path), tuple(path.removesuffix(".yaml").split("/")), raw) for path, raw in files.items()
     ]
     fit, refused = references.readable(texts, beside)
-    for each in refused:
-        assert each.loc is not None  # noqa: S101  it is about a file
-        place = f"{each.loc.file}:{each.loc.mark.line}:{each.loc.mark.column}"
-        click.echo(f"{folder.name}: {escaped_line(f'{place}: not used: {each.code} {each.message}')}", err=True)
-    return fit
+    pairs = ((each.loc, f"not used: {each.code} {each.message}") for each in refused if each.loc)
+    named = (f"{at.file}:{at.mark.line}:{at.mark.column}: {why}" for at, why in pairs)
+    return fit, _named(folder.name, (line.replace(f"{folder}/", "") for line in named))
+
+
+def _named(source: str, lines: Iterable[str]) -> tuple[str, ...]:
+    """Print a line for each file that is left out, and return the lines as the lock has them."""
+    from sparkiac.foreign import redaction
+
+    shown = tuple(map(escaped_line, lines))
+    for line in shown:
+        click.echo(f"{source}: {line}", err=True)
+    return tuple(redaction.redacted(line, longest=_LONGEST_REASON) for line in shown)
 
 
 def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
@@ -198,22 +211,22 @@ def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None)
         raise _Refused(message, Exit.FINDINGS if error.code == errors.REGISTRY_INVALID else Exit.IO) from None
 
 
-def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> dict[str, bytes]:
-    """Return the recipes of a repository as they would be written; name what is left out."""
+def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the recipes of a repository as they would be written, and lines on skipped files; name what is lost."""
     if source.format == "sparkiac":
         recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
         left = sorted(found.files.keys() - recipes.keys())
-        notes = [f"{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left]
+        skipped = [f"{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left]
+        lost: Sequence[str] = ()
     else:
         from sparkiac.commands.import_ import compared
         from sparkiac.foreign.recipes import converted
 
         files, origin = found.files, f"{source.address}, {source.path}"
         result = converted(files, kind=source.format, vendor=name, origin=origin, compared=compared)
-        recipes, notes = dict(result.files), [*result.skipped, *result.lost]
-    for note in notes:
-        click.echo(f"{name}: {escaped_line(f'{source.path}/{note}')}", err=True)
-    return recipes
+        recipes, skipped, lost = dict(result.files), [*result.skipped], result.lost
+    refused, _ = (_named(name, (f"{source.path}/{line}" for line in lines)) for lines in (skipped, lost))
+    return recipes, refused
 
 
 def _folder(inventory: Path, name: str) -> Path:
@@ -254,31 +267,6 @@ def _write(present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedS
                 write.replace(Path(text.path), text.raw)
         for path in before.keys() - each.files.keys():
             Path(before[path].path).unlink()
-
-
-def left_over(inventory: InputFile) -> list[str]:
-    """Return the fetched sources that neither this inventory nor one beside it names, sorted.
-
-    If an inventory beside it is not readable, its sources are unknown, and none is left over.
-    """
-    from sparkiac import pipeline
-    from sparkiac.resolve import sources
-
-    left, first = {name for name, files in inventory.fetched.items() if files}, Path(inventory.name)
-    for path in (first, *sorted(set(first.parent.glob("*.yaml")) - {first})):
-        if left and path.is_file() and not path.match("*.lock.yaml"):
-            document = pipeline.read_inventory(pipeline.InputFile(str(path), path.read_bytes())).document
-            if not isinstance(document.data, dict):
-                return []
-            left -= set(sources.names(document))
-    return sorted(left)
-
-
-def print_left_over(inventory: InputFile) -> None:
-    """Print a line for each fetched source that no inventory uses."""
-    folder, name = Path(inventory.name).parent, click.format_filename(inventory.name)
-    for source in left_over(inventory):
-        click.echo(_LEFT.format(source=source, folder=folder, name=name), err=True)
 
 
 def _remove(inventory: InputFile, sources: Iterable[str], *, dry_run: bool) -> None:

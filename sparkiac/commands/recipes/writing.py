@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import Exit, known, read, recipe_files, reject, show, source_files
+from sparkiac.commands.inputs import LOCK_SUFFIX, Exit, known, read, recipe_files, reject, show, source_files
 
 if TYPE_CHECKING:
     from sparkiac.catalog.library import Library, RecipeText
+    from sparkiac.pipeline import InputFile
     from sparkiac.report import Path as Keys
     from sparkiac.resolve import Resolved
     from sparkiac.resolve.leaves import Leaves
 
 FOLDER: Final = Path("recipes")
 SOURCES: Final = Path("sources")
+_LEFT: Final = (
+    "sources/{source}: no inventory in {folder} names it; `sparkiac recipes fetch {name}` removes its recipes"
+)
 _OF_FLEET: Final = frozenset({"api_key", "bind", "description", "model_store", "nodes", "port", "reachable_from"})
 """Keys of a deployment that describe the fleet and not the model."""
 _LAYERS: Final = ("recipe ", "variant ", "fragment ", "inventory")
@@ -49,6 +53,45 @@ def own() -> Library:
     if refused:
         show(Report.of(refused), "text")
     return _read((*written, *fit)).library
+
+
+def refused() -> list[dict[str, str]]:
+    """Return source and reason of each fetched file that is not used, from the locks of the current directory."""
+    from sparkiac import pipeline
+
+    found = dict[tuple[str, str], None]()
+    for path in (
+        each for folder in (Path(), FOLDER.with_name("inventories")) for each in folder.glob(f"*{LOCK_SUFFIX}")
+    ):
+        lock = pipeline.read_lock(pipeline.InputFile(str(path), path.read_bytes())).value
+        pairs = ((name, why) for name, each in (lock.sources if lock else {}).items() for why in each.refused)
+        found |= dict.fromkeys(pairs)
+    return [{"source": source, "why": why} for source, why in sorted(found)]
+
+
+def left_over(inventory: InputFile) -> list[str]:
+    """Return the fetched sources that neither this inventory nor one beside it names, sorted.
+
+    If an inventory beside it is not readable, its sources are unknown, and none is left over.
+    """
+    from sparkiac import pipeline
+    from sparkiac.resolve import sources
+
+    left, first = {name for name, files in inventory.fetched.items() if files}, Path(inventory.name)
+    for path in (first, *sorted(set(first.parent.glob("*.yaml")) - {first})):
+        if left and path.is_file() and not path.match("*.lock.yaml"):
+            document = pipeline.read_inventory(pipeline.InputFile(str(path), path.read_bytes())).document
+            if not isinstance(document.data, dict):
+                return []
+            left -= set(sources.names(document))
+    return sorted(left)
+
+
+def print_left_over(inventory: InputFile) -> None:
+    """Print a line for each fetched source that no inventory uses."""
+    folder, name = Path(inventory.name).parent, click.format_filename(inventory.name)
+    for source in left_over(inventory):
+        click.echo(_LEFT.format(source=source, folder=folder, name=name), err=True)
 
 
 def below(directory: Path) -> OwnRecipes:
