@@ -2,7 +2,8 @@
 
 HAProxy compares the SHA-256 of a key, so that the file of the clients has no key. A client may also send the key in
 NAME.previous, if that file exists: until it is removed and the unit
-reloads, the former key is valid beside the new one.
+reloads, the former key is valid beside the new one. Servers get their new key one after the other, so that the key
+which they had before this reload is kept until the next one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from .. import durable
 from ..contract import decoded, validated
@@ -27,13 +29,12 @@ def write(machine: LocalHost, name: str) -> None:
     wanted = GatewayKeys(**validated("gateway_keys", path, decoded(path, machine.read(path)), GatewayKeys))
     clients = [(found, client) for secret, client in wanted.clients.items() for found in values(machine, secret)]
     hashes = {hashlib.sha256(key.encode()).hexdigest().upper(): client for key, client in clients}
-    files = {
-        "clients.map": lines(hashes),
-        "servers.map": lines({secret: value(machine, secret) for secret in wanted.servers}),
-    }
+    servers = {secret: value(machine, secret) for secret in wanted.servers}
+    directory = machine.path(f"/run/sparkiac-{name}/keys")
+    former = {secret: key for secret, key in sent(directory).items() if servers.get(secret, key) != key}
+    files = {"clients.map": lines(hashes), "servers.map": lines(servers), "former.map": lines(former)}
     if wanted.tls is not None:
         files["tls.pem"] = machine.read(wanted.tls)
-    directory = machine.path(f"/run/sparkiac-{name}/keys")
     directory.mkdir(exist_ok=True)
     directory.chmod(0o755)
     for file, text in files.items():
@@ -56,6 +57,13 @@ def value(machine: LocalHost, secret: str) -> str:
     if not found or not found.isprintable():
         raise ValueError(f"the secret {secret} must be one line of printable text")
     return found
+
+
+def sent(directory: Path) -> dict[str, str]:
+    """Return the keys that servers get until now; none before the first start."""
+    path = directory / "servers.map"
+    found = path.read_text().splitlines() if path.exists() else []
+    return dict(line.split(" ", 1) for line in found)
 
 
 def lines(entries: Mapping[str, str]) -> str:

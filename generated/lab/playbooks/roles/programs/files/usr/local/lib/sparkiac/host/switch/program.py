@@ -11,7 +11,7 @@ switch drain|undrain [UNIT...]  take no new connections, and wait until the runn
 switch open UNIT --for 1h       take connections although the server of the unit has not passed
 switch uninstall [--dry-run]    remove everything that sparkiac installed
 Called by systemd: switch run (the switch itself), answer (of a coordinator), recover (at boot), started UNIT and
-opened UNIT (begin and end of a start), doors (which keeps the table of nftables).
+opened UNIT (begin and end of a start), reloaded UNIT (end of a reload), doors (which keeps the table of nftables).
 
 Each command prints one JSON object. Exit status: 0 done, 1 failed (one sentence on stderr says why), 2 usage,
 5 another apply holds the lease.
@@ -122,6 +122,12 @@ def opened(machine: LocalHost, name: str) -> dict[str, Any]:
     return {}
 
 
+def reloaded(machine: LocalHost, name: str) -> dict[str, Any]:
+    """Record the inputs of a unit that has read its secrets again."""
+    record.record(machine, store.installed(machine), name, invocation())
+    return {}
+
+
 def invocation() -> str:
     """Return systemd's ID of the start that this program belongs to."""
     return os.environ.get("INVOCATION_ID", "")
@@ -172,7 +178,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     kinds["lease"].add_argument("--run", required=True)
     for name in ("drain", "undrain"):
         kinds[name].add_argument("units", nargs="*", metavar="UNIT")
-    for name in ("started", "opened", "open"):
+    for name in ("started", "opened", "reloaded", "open"):
         kinds[name].add_argument("unit", metavar="UNIT")
     kinds["open"].add_argument("--for", dest="for_s", type=seconds, required=True, metavar="TIME", help="such as 1h")
     removing.add_argument("--dry-run", action="store_true", help="only list what would be removed")
@@ -195,6 +201,7 @@ COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] =
     "recover": lambda machine, _: start.recover(machine),
     "started": lambda machine, arguments: started(machine, arguments.unit),
     "opened": lambda machine, arguments: opened(machine, arguments.unit),
+    "reloaded": lambda machine, arguments: reloaded(machine, arguments.unit),
     "open": lambda machine, arguments: hold_open(machine, arguments.unit, arguments.for_s),
     "doors": lambda machine, _: keep(machine),
 }

@@ -70,13 +70,9 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
 
 
 def reload(machine: LocalHost, unit: dict[str, Any], since: str) -> list[str]:
-    """Let a unit read its secrets again, and record them as its inputs; return a report if it fails."""
-    name = unit["name"]
-    done = machine.run("systemctl", "reload", unit_file(name))
-    if done.code:
-        return [report.report(machine, unit, since, done.errors)]
-    record.record(machine, {"units": [unit]}, name, local.states(machine, [name])[name]["InvocationID"])
-    return []
+    """Let a unit read its secrets again; return a report if it fails."""
+    done = machine.run("systemctl", "reload", unit_file(unit["name"]))
+    return [report.report(machine, unit, since, done.errors)] if done.code else []
 
 
 def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
