@@ -195,3 +195,6 @@ def test_a_gateway_reloads_and_serves_no_name_itself() -> None:
         ("spark-02", "two", (), False),
         ("spark-03", "spare", ("example/big",), False),
     ]
+    shown = str([*audit.rotation(planned(GATEWAY), "team_key")])
+    assert "('spark-02', 'gateway', 'reloads, before a server restarts')" in shown
+    assert "('spark-02', 'two', 'restarts')" in shown
