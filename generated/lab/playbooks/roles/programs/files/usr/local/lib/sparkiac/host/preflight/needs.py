@@ -174,7 +174,7 @@ def revision(what: str, place: Path) -> CheckResult:
 
 
 def check_nft(_wanted: bool, host: LocalHost) -> Iterator[CheckResult]:  # noqa: FBT001
-    """Check that nftables works, also in bridges: without it, a server would be reached before it has passed."""
+    """Check that nftables works, also in bridges: it closes ports, and keeps servers from connecting to others."""
     for table in (rules.TABLE, rules.BRIDGES):
         chain = f"add chain {table} arriving {{ type filter hook prerouting priority -300; }}"
         host.run("nft", "--check", f"add table {table}; {chain}")
@@ -198,7 +198,11 @@ def firewall(host: LocalHost) -> Iterator[str]:
 
 
 CHECKS = {
-    "nft": Check(check_nft, "install nftables, or set `nft: optional` for this host"),
+    "nft": Check(
+        check_nft,
+        "install nftables: without it ports stay open, and nothing ensures that a model server connects to nothing, "
+        "also one on loopback; or set `nft: optional` for this host",
+    ),
     "disk": Check(check_disk, "free disk space; docker system df shows the size of images"),
     "ports": Check(check_port, "check what listens (ss -ltnp) and that this host has the address (ip -br address)"),
     "secrets": Check(
