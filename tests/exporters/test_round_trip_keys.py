@@ -55,7 +55,8 @@ def test_a_key_comes_back_or_its_loss_is_named(key: str, kind: str) -> None:
         entry = imported(exported.text)
         own = {"hosts": fleet["deployments"][NAME]["hosts"]} | ({"model_store": entry.store} if entry.store else {})
         drafted = fleet | {"deployments": {NAME: plain(entry.data) | own}}
-        named = [note for note in entry.notes if note.what.endswith(key.rpartition(".")[2])]
+        last = key.rpartition(".")[2]
+        named = [each for each in entry.notes if each.what.endswith(last) or each.what.startswith(f"--{last} ")]
         told = [note for note in exported.notes if key.partition(".")[0] in note or "fetch " in note]
         same = [means(each) for each in containers(before)] == [means(each) for each in containers(planned(drafted))]
         assert same or named or told, f"{key}: {entry.data}"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sparkiac.resolve import Resolved
 
 PACKAGE = Path(sparkiac.__file__).parent
+OWN = {"container": {"ipc": "private", "shm_size_gib": 16}}
+"""Shared memory of a server on one host, with a shipped recipe."""
 
 
 def words_at(text: str, mark: Mark) -> Any:  # noqa: ANN401  any YAML value
@@ -45,7 +47,8 @@ def prove(found: Resolved, text: str) -> int:
             continue
         if origin.file is None:
             start = 2 if path[0] == "services" else 3
-            table = {"engine vllm": vllm.DEFAULTS, "service default": services.DEFAULTS}[origin.layer]
+            tables = {"engine vllm": vllm.DEFAULTS, "service default": services.DEFAULTS, "a server on one host": OWN}
+            table = tables[origin.layer]
             assert get(table, path[start:]) == value, path
             continue
         assert origin.mark is not None, path
