@@ -576,6 +576,9 @@ def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> 
     assert "; include: small-vllm: the recipe that it includes is not read" in base
     assert lost == LOST
     assert upstream.locked["team"]["refused"] == [f"official-recipes/{each}" for each in (readme, broken, base)]
+    again = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert again.out == "inventories/lab.lock.yaml: up to date\n"
+    assert again.err.splitlines() == done.err.splitlines()[:3]
     listed = cli("recipes", "list").out
     assert "team/small-small-vllm" in listed
     assert f"team: official-recipes/{readme}\n" in listed

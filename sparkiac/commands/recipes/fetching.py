@@ -68,8 +68,9 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
         return error.code
     if faults := references.read_recipes([*beside, *(text for each in new for text in each.texts)])[1]:
         return _refuse(faults)  # of the repository's own recipes, beside the fetched ones
-    diff = _print(inventory, files[0].fetched, new)
-    locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
+    same = {name: pinned[name] for name in kept}
+    diff = _print(inventory, files[0].fetched, same, new)
+    locked = {**same, **{each.name: each.locked for each in new}}
     text = pipeline.lock_text(files[1], with_sources(lock.document if lock else None, locked))
     left = left_over(files[0])
     changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
@@ -233,12 +234,19 @@ def _folder(inventory: Path, name: str) -> Path:
     return recipes_path(inventory).with_name("sources") / name
 
 
-def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> str:
-    """Print the patch of the files of each fetched source; return the patches."""
+def _print(
+    inventory: Path,
+    present: Mapping[str, tuple[RecipeText, ...]],
+    same: Mapping[str, LockedSource],
+    new: Iterable[FetchedSource],
+) -> str:
+    """Print what each source that stays leaves out, and the patch of each fetched one; return the patches."""
     from sparkiac import write
     from sparkiac.resolve import sources
 
     patches = ""
+    for name, locked in same.items():
+        _named(name, locked.refused)
     for each in new:
         before = {file.below: file.raw for file in present.get(each.name, ())}
         patch = "".join(
