@@ -69,9 +69,10 @@ def test_the_rollout_of_the_inventory(rendered: Rendered) -> None:
         ("Change hosts one after the other", {"change_serial": 1, "change_pause_s": 60, "change_hosts": ["spark-03"]}),
         ("Change up to 2 hosts at a time", {"change_serial": 2, "change_pause_s": 60, "change_hosts": others}),
     ]
-    assert yaml.safe_load(tree["group_vars/all.yml"].content)["sparkiac_rollout"] == {"on_failure": "back"}
+    rollout = yaml.safe_load(tree["group_vars/all.yml"].content)["sparkiac_rollout"]
+    assert rollout == {"on_failure": "back", "order": ["spark-03", *others]}
     default = yaml.safe_load(rendered(deployment())["group_vars/all.yml"].content)
-    assert default["sparkiac_rollout"] == {"on_failure": "stop"}
+    assert default["sparkiac_rollout"] == {"on_failure": "stop", "order": ["spark-01"]}
 
 
 def test_a_retired_host_is_in_a_group_of_its_own_and_in_the_last_play(rendered: Rendered) -> None:
