@@ -173,7 +173,9 @@ def read_record(
     `added` has the values of keys that former versions did not write.
     """
     try:
-        return dict(validated("program", name, {**(added or {}), **json.loads(machine.read(name))}, shape))
+        found = json.loads(machine.read(name))
+        whole = {**(added or {}), **found} if isinstance(found, dict) else found
+        return dict(validated("program", name, whole, shape))
     except (OSError, ValueError):
         return None
 

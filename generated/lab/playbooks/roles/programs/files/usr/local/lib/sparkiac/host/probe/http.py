@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -67,11 +66,6 @@ def limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)
-
-
-def key_in(path: Path | None) -> Callable[[], str | None]:
-    """Return a function that reads an API key; it returns None if there is no file."""
-    return lambda: path.read_text(encoding="utf-8").strip() if path and path.exists() else None
 
 
 class Server:

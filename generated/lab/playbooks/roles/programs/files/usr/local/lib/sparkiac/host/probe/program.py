@@ -25,13 +25,18 @@ from ..generation import ALERT, Promise
 from . import steps as probe_steps
 from . import text as probe_text
 from . import watch as probe_watch
-from .http import NotServingError, Server, WrongError, key_in
+from .http import NotServingError, Server, WrongError
 from .session import Session
 from .steps import Step
 
 WAIT_STEP_S = 2
 GENERATION = Path("/etc/sparkiac/generation.json")
 SECRETS = Path("/etc/sparkiac/secrets")
+
+
+def key_in(path: Path) -> Callable[[], str | None]:
+    """Return a function that reads an API key; it returns None if there is no file."""
+    return lambda: path.read_text(encoding="utf-8").strip() if path.exists() else None
 
 
 def watch(arguments: argparse.Namespace) -> int:

@@ -112,8 +112,9 @@ def faults(machine: LocalHost, units: list[dict[str, Any]]) -> list[str]:
     from ..probe import http, session, steps  # noqa: PLC0415
 
     def fault(name: str, promise: dict[str, Any]) -> str:
-        key = http.key_in(machine.path(f"{SECRETS}/{promise['api_key']}") if promise["api_key"] else None)
-        server = http.Server(promise["url"], key) if promise["url"] else None
+        path = promise["api_key"] and machine.path(f"{SECRETS}/{promise['api_key']}")
+        key = path.read_text(encoding="utf-8").strip() if path and path.exists() else None
+        server = http.Server(promise["url"], lambda: key) if promise["url"] else None
         found = steps.run(session.Session(server, promise), steps.LIVE)
         failed = [step.evidence for step in found if step.state == "failed"]
         health = checked.get(name, {}).get("StatusText", "")
