@@ -72,7 +72,7 @@ def test_a_store_holds_the_repositories_whose_files_are_known(line: str, layout:
     assert (store.path, stored.layout, stored.repository.commit) == ("/srv/models", layout, COMMIT)
     assert stored.repository.files == {"config.json": (7, "a" * 64)}
     assert stored.repository.size_bytes == 7
-    assert not host.preflight.store, "it may not be there yet: the playbook stages it"
+    assert [each.models for each in host.preflight.store] == [()], "it may not be there yet: the playbook stages it"
     [host] = planned(text).hosts
     assert host.stores == ()
     [store] = host.preflight.store
