@@ -62,7 +62,10 @@ ORIGINS: Final = {
     "recipe": "recipe test/recipe",
     "variant": "variant test/recipe#fast",
     "fragment": "fragment extra",
+    "own memory": "a server on one host",
 }
+IPC: Final = ("container", "ipc")
+SHM: Final = ("container", "shm_size_gib")
 NOTHING: Final = object()
 
 
@@ -166,6 +169,10 @@ def test_any_layers_merge_leaf_by_leaf(data: st.DataObject) -> None:
             value = None if layer != "recipe" and data.draw(st.booleans()) else LEAVES[path](number)
             put(layers[layer], path, value)
             expected[path] = (value, layer)
+        if layer == "fragment" and expected.get(IPC) in {("host", "recipe"), ("host", "variant")}:
+            expected[IPC] = ("private", "own memory")
+            if expected.get(SHM, (None, ""))[0] is None:
+                expected[SHM] = (16, "own memory")
     expected.setdefault(("image",), ("example.org/engine:recipe", "recipe"))
     leaves = merge_layers(layers)
     for path in LEAVES:

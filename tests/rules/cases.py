@@ -44,6 +44,23 @@ def _port(columns: str) -> tuple[str, ...]:
     return (f"NET007 5:{columns} port 80 of spark-01 is used twice, by asr and by tts",)
 
 
+def _beside(port: int) -> str:
+    """Write a service beside a node of a group."""
+    image = f"image: 'example.org/a@{ONES}'"
+    return f"{PAIR}services:\n  asr: {{kind: container, {image}, hosts: spark-02, port: {port}}}\n"
+
+
+_GATED: Final = "is gated or private: to download it, spark-01 must send a token, and the inventory names none"
+
+
+def _with_own_file() -> str:
+    return deployment('container: {files: {/app/own.py: {url: "hf://example/x/own.py"}}}')
+
+
+def _locked_file(fact: str) -> str:
+    return LOCK + f'files: {{"hf://example/x/own.py": {{sha256: "{"b" * 64}", {fact}}}}}\n'
+
+
 def _guessing(speculative: str, *lines: str) -> str:
     """Write a deployment of a model that has a drafter, with this method."""
     return deployment(f"speculative: {{{speculative}}}", *lines).replace("example/model", "Qwen/Qwen3.6-35B-A3B")
@@ -533,6 +550,16 @@ CASES: Final[dict[str, list[Case]]] = {
             ("NET007 5:145 port 2222 of spark-01 is used by tts, and by the SSH server of the host",),
         ),
         Case(PAIR),
+        Case(_beside(29501), ("NET007 17:145 port 29501 of spark-02 is used by asr, and by the nodes of group big",)),
+        Case(_beside(29502)),
+    ],
+    "MDL002": [
+        Case(
+            _with_own_file(),
+            ("MDL002 10:38 hf://example/x/own.py " + _GATED,),
+            locked=_locked_file("needs_token: true"),
+        ),
+        Case(_with_own_file(), locked=_locked_file("")),
     ],
     **FLAGS,
     **KERNELS,

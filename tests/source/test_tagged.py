@@ -6,7 +6,10 @@ import pytest
 
 from tests.source.reading import FLEET, only
 
-KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-webui', 'hermes-agent' or 'openclaw'"
+KINDS = (
+    "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-webui', 'hermes-agent', 'openclaw' "
+    "or 'gateway'"
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +28,7 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
             "{hosts: a}",
             12,
             "services.x needs the key 'kind'",
-            "one of: chatterbox, container, gpu-exporter, hermes-agent,",
+            "one of: chatterbox, container, gateway, gpu-exporter, hermes-agent,",
         ),
         ("5", 15, "services.x: must be a mapping, not the number 5", ""),
         ("{kind: ollama, hosts: a, modles: []}", 40, "unknown key 'modles' in services.x", "did you mean 'models'?"),

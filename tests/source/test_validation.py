@@ -275,8 +275,9 @@ def test_every_unit_and_directory_of_sparkiac_is_reserved() -> None:
     role = assets.directory("playbooks") / "roles"
     text = "".join(path.read_text() for name, path in assets.files("sparkiac/host") if not name.startswith("build/"))
     text += (role / "stage/defaults/main.yml").read_text()
-    units = set(re.findall(r"^(?:[A-Z]+ = \"|stage_share_unit: )sparkiac-([a-z-]+)\"?$", text, re.MULTILINE))
-    units.remove("probe")  # a boundary of HTTP
+    place = r"^(?:[A-Z_]+ = \"(?:etc/systemd/system/)?|stage_share_unit: )"
+    units = set(re.findall(place + r"sparkiac-([a-z-]+)(?:\.service)?\"?$", text, re.MULTILINE))
+    units -= {"probe", "trial"}  # a boundary of HTTP, and an entry of GRUB
     templates = assets.directory("templates") / "host/etc/systemd/system"
     units |= {path.name.removeprefix("sparkiac-").split(".")[0] for path in templates.glob("sparkiac-*")}
     assert units == {*UNITS_OF_SPARKIAC, "turn"}

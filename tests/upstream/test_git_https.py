@@ -67,7 +67,8 @@ def _trusted(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_a_branch_a_tag_and_a_commit_are_fetched(upstream: Upstream, path: str) -> None:
     for revision in ("HEAD", "v1", upstream.commit):
         found = git.fetch(f"{upstream.server.base}/{path}", revision, "recipes")
-        assert found == (upstream.commit, FILES)
+        assert found[:2] == (upstream.commit, FILES)
+        assert found.created
 
 
 def test_git_s_own_configuration_names_the_authority(

@@ -89,7 +89,7 @@ def test_files_and_archives_are_read_from_a_real_registry(
     open_registry.push(repository, "v1", made)
     for selector in (":v1", f"@{made.manifest.digest}"):
         found = artifacts.fetch(parse(f"{open_registry.host}/{repository}{selector}"), "recipes", client=client)
-        assert found == (made.manifest.digest, {"ours/chat.yaml": TEXT.encode()})
+        assert found == (made.manifest.digest, {"ours/chat.yaml": TEXT.encode()}, None)
 
 
 @pytest.mark.parametrize(
