@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
+from sparkiac.commands.apply import require_answer
 from sparkiac.commands.backup import PASSPHRASE_FILE, REPOSITORY, read_passphrase, split
 from sparkiac.commands.inputs import Exit, known, planned, reject
 
@@ -45,8 +45,7 @@ def restore(words: tuple[str, ...], passphrase: IO[bytes] | None, *, yes: bool) 
         reject(f"there is no file {click.format_filename(file)}")
     plan = planned(inventory).plan
     chosen = {known("host", each, [host.name for host in plan.hosts]) for each in names}
-    if not (yes or os.isatty(0)):
-        reject("a confirmation needs a terminal: add --yes")
+    require_answer("text", asks=not yes, checks=False)
     secret = read_passphrase(passphrase, twice=False)
     from sparkiac.write import backup
 

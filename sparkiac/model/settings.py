@@ -172,7 +172,8 @@ class Settings(Model):
     """Networks and addresses of the clients that may connect to the port; sparkiac adds the hosts of the fleet that use
     or watch the server. Default: everybody who reaches it."""
     egress: tuple[Network, ...] | None = None
-    """Networks and addresses that a container on one host may connect to; by default none, not even for names."""
+    """Networks and addresses that a container on one host may connect to; `['0.0.0.0/0', '::/0']` is everything.
+    Default: none, not even for names."""
     model_store: AbsolutePath | None = None
     """Directory on the host that contains the weights."""
     api_key: SecretRef | None = None

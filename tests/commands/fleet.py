@@ -14,6 +14,7 @@ import pytest
 from sparkiac.console import finish, run
 from sparkiac.render import playbooks
 from sparkiac.report import assets
+from sparkiac.upstream import capture, playbook, programs
 from tests.conftest import ROOT
 from tests.forked_python import interpreter
 from tests.plan.fleets import LOCK, deployment
@@ -90,6 +91,10 @@ def make(root: Path) -> None:
         for role in ROLES:
             answers(root, host, role, "true")
         looks(root, host, SAME)
+
+
+KEPT: Final = (capture, playbook, programs)
+"""Modules that take the directory of the shipped playbooks when they are imported: before `use` replaces it."""
 
 
 def use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

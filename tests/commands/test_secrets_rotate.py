@@ -109,7 +109,7 @@ def test_a_run_that_was_killed_before_it_ended_is_completed_where_no_host_differ
     ("words", "sentence"),
     [
         (("secrets", "rotate", "lab.yaml", "kk", "--yes"), "unknown secret 'kk'"),
-        (("secrets", "rotate", "lab.yaml", "k"), "add --yes"),
+        (("secrets", "rotate", "lab.yaml", "k"), "a confirmation needs a terminal: add --yes\n"),
         ((*ROTATE, "--", "--limit", "spark-02"), "a rotation has no --limit"),
         ((*ROTATE, "--", "-C"), "a rotation has no --check"),
         ((*ROTATE, "--from", "empty"), "the new value of k is empty"),

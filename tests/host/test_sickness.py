@@ -181,7 +181,8 @@ SIGTERM = 'sending SIGTERM to process 4711 uid 0 "VLLM::EngineCor": badness 981,
     ],
 )
 def test_what_the_journal_and_the_driver_say(tmp_path: Path, said: dict[str, str], kind: str, shows: str) -> None:
-    [found] = sampling.told(Machine(tmp_path, **said), time.time())
+    host = Machine(tmp_path, **said)
+    [found] = sampling.told(host, time.time(), sampling.nvidia_smi(host))
     assert found.kind == kind
     assert shows in found.text
     assert sickness.REMEDIES[kind]
@@ -197,7 +198,8 @@ def test_what_the_journal_and_the_driver_say(tmp_path: Path, said: dict[str, str
 )
 def test_a_shutdown_ends_a_journal_as_it_should(tmp_path: Path, line: str) -> None:
     said = {"boot": entry(line) + entry("late"), "last": entry("x")}
-    assert list(sampling.told(Machine(tmp_path, **said), time.time())) == []
+    host = Machine(tmp_path, **said)
+    assert list(sampling.told(host, time.time(), sampling.nvidia_smi(host))) == []
 
 
 def test_a_sample_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +213,7 @@ def test_a_sample_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sampling.drain, "metrics", lambda *_: metrics)
     planned = unit("chat")
     planned["promise"] = {**planned["promise"], "metrics": "/metrics"}
-    found = sampling.sample(host, [planned])
+    found = sampling.sample(host, [planned], sampling.nvidia_smi(host))
     assert found[1:] == (FREE, 45.2, 2410.0, 84.5, 104.8, True, {CHAT: Work(3, 41.0)})
 
 

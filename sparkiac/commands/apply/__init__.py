@@ -11,7 +11,8 @@ import click
 from sparkiac.commands.inputs import AS_JSON, Exit, reject
 from sparkiac.commands.inventories import INVENTORY
 
-_ASK: Final = "a confirmation needs a terminal: add --yes; --check only shows what would change"
+_ASK: Final = "a confirmation needs a terminal: add --yes"
+_CHECK: Final = "; --check only shows what would change"
 _JSON: Final = "--format json cannot ask for confirmation: add --yes or --check"
 
 
@@ -81,9 +82,9 @@ def apply(  # noqa: PLR0913  one parameter for each option
     return in_session(fleet, given, output_format, work)
 
 
-def require_answer(output_format: str, *, asks: bool) -> None:
-    """Raise a usage error if a confirmation is needed but impossible."""
+def require_answer(output_format: str, *, asks: bool, checks: bool = True) -> None:
+    """Raise a usage error if a confirmation is needed but impossible; `checks` is whether the command has --check."""
     if asks and output_format == "json":
         reject(_JSON)
     if asks and not os.isatty(0):
-        reject(_ASK)
+        reject(f"{_ASK}{_CHECK if checks else ''}")

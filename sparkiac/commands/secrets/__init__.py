@@ -105,7 +105,7 @@ def rotate(  # noqa: PLR0913  one parameter for each option
 
     Exit codes: those of `sparkiac apply`.
     """
-    require_answer("text", asks=not yes)
+    require_answer("text", asks=not yes, checks=False)
     from sparkiac import pipeline
     from sparkiac.commands import terminal
     from sparkiac.commands.apply import options, tree
