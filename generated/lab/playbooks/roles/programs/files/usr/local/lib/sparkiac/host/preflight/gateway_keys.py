@@ -1,9 +1,8 @@
 """Write the keys of the gateway NAME where only its container sees them, when its unit starts and when it reloads.
 
-HAProxy compares the SHA-256 of a key, so that the file of the clients has no key. A client may also send the key in
-NAME.previous, if that file exists: until it is removed and the unit
-reloads, the former key is valid beside the new one. Servers get their new key one after the other, so that the key
-which they had before this reload is kept until the next one.
+HAProxy compares the SHA-256 of a key, so that the file of the clients has no key. If the file SECRET.previous exists,
+clients may send the key in it as well, until it is removed and the unit reloads. Servers get a new key one after the
+other: the key that they had before this reload is kept until the next one.
 """
 
 from __future__ import annotations

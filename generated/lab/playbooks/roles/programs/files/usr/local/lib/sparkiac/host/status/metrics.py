@@ -112,10 +112,15 @@ def state_samples(machine: LocalHost) -> Iterator[Sample]:
     yield "sparkiac_lease_age_seconds", {}, lease["age_s"] if lease else 0
 
 
-def sick_samples(machine: LocalHost) -> Iterator[Sample]:
-    """Return what is wrong with the machine, if its watch has run lately."""
+def sick(machine: LocalHost) -> list[dict[str, Any]]:
+    """Return what is wrong with the machine; nothing if its watch has not run lately."""
     found = local.read_record(machine, SICK, SickRecord)
-    for each in found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []:
+    return found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []
+
+
+def sick_samples(machine: LocalHost) -> Iterator[Sample]:
+    """Return a sample of each sickness."""
+    for each in sick(machine):
         yield "sparkiac_sick", {"kind": each["kind"], "unit": each["unit"] or ""}, 1
 
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
-from ..generation import LATELY_S, SICK, SickRecord
 from ..kernel import trial
-from ..local import LocalHost, read_record, starred
+from ..local import LocalHost, starred
 from ..network import doors, rules
 from ..switch import drift as switch_drift
 from ..switch import store
 from . import machine as status_machine
+from . import metrics as status_metrics
 from . import units as status_units
 
 UNREADABLE = (OSError, ValueError, RuntimeError)
@@ -43,7 +43,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
             "kernel": pool.submit(attempted, unread, "kernel", lambda: trial.shown(machine)["trial"]),
             "doors": pool.submit(doors_fault, machine),
-            "sick": pool.submit(sick, machine),
+            "sick": pool.submit(status_metrics.sick, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),
         }
         found = {name: part.result() for name, part in parts.items()}
@@ -56,12 +56,6 @@ def doors_fault(machine: LocalHost) -> str | None:
     """Return what is wrong with the tables of nftables; None without root, which alone can read them."""
     whole = doors.is_whole(machine, doors.read(machine))
     return None if whole else f"table {rules.TABLE} or {rules.BRIDGES} of nftables lacks what was written to it"
-
-
-def sick(machine: LocalHost) -> list[dict[str, Any]]:
-    """Return what is wrong with the machine; nothing if its watch has not run lately."""
-    found = read_record(machine, SICK, SickRecord)
-    return found["sick"] if found and time.time() - found["at_s"] < LATELY_S else []
 
 
 def attempted(unread: dict[str, str], name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any part

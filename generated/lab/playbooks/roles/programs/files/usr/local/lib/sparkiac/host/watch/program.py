@@ -76,16 +76,15 @@ def recorded(machine: LocalHost) -> Record:
 def look(machine: LocalHost, plan: dict[str, Any]) -> None:
     """Take a sample, judge the series, restart what is deadlocked, and write what is sick."""
     units = store.running_in(plan, store.current_turn(plan, switch_state.read(machine).turn))
-    before = recorded(machine)
-    samples = [*before.samples, sampling.sample(machine, units)][-KEPT:]
+    before, said = recorded(machine), sampling.nvidia_smi(machine)
+    samples = [*before.samples, sampling.sample(machine, units, said)][-KEPT:]
     now_s = samples[-1].at_s
-    sick = [*sickness.judged(samples, before.bands), *sampling.told(machine, now_s)]
+    sick = [*sickness.judged(samples, before.bands), *sampling.told(machine, now_s, said)]
     bands = sickness.learned(before.bands, samples, sick)
     restarts = before.restarts
     for each in sick:
         restarts = restarted(machine, each, restarts, now_s)
-    kept = Record([each._replace(units={**each.units}) for each in samples], bands, restarts)
-    write(machine, RECORD, {**kept._asdict(), "samples": [each._asdict() for each in kept.samples]})
+    write(machine, RECORD, {"samples": [each._asdict() for each in samples], "bands": bands, "restarts": restarts})
     tell(machine, sick, now_s)
 
 
@@ -123,7 +122,7 @@ def write(machine: LocalHost, name: str, value: dict[str, Any]) -> None:
 def load(machine: LocalHost, unit: str) -> int:
     """Load the GPU and compare it with its bands; return the exit status."""
     plan = store.installed(machine)
-    first = sampling.sample(machine, plan["units"])
+    first = sampling.sample(machine, plan["units"], sampling.nvidia_smi(machine))
     if busy := [name for name, work in first.units.items() if work.running]:
         raise RuntimeError(f"requests run on {', '.join(busy)}: drain the host first")
     image = json.loads(machine.read(EXPECTATIONS))["units"][unit.removeprefix("sparkiac-")]["image"]
@@ -133,7 +132,7 @@ def load(machine: LocalHost, unit: str) -> int:
         try:
             while not sickness.window(found) and running.poll() is None:
                 time.sleep(EVERY_S)
-                found.append(sampling.sample(machine, []))
+                found.append(sampling.sample(machine, [], sampling.nvidia_smi(machine)))
             ended = running.poll()
         finally:
             running.terminate()

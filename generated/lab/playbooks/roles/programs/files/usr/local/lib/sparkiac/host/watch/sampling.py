@@ -30,9 +30,9 @@ STOPPED = ("Journal stopped", "System Shutdown", "request to relinquish")
 DAY_S = 86_400
 
 
-def sample(machine: LocalHost, units: list[dict[str, Any]]) -> Sample:
-    """Return how the host is now; `units` are those of its plan that run."""
-    power, clock = gpu(nvidia_smi(machine))
+def sample(machine: LocalHost, units: list[dict[str, Any]], said: str) -> Sample:
+    """Return how the host is now; `units` are those of its plan that run, and nvidia-smi has `said` this."""
+    power, clock = gpu(said)
     heat, trip = hottest(machine)
     return Sample(
         at_s=time.time(),
@@ -90,9 +90,9 @@ def works(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[str
             yield unit["name"], Work(round(running), steps)
 
 
-def told(machine: LocalHost, now_s: float) -> Iterator[Sickness]:
-    """Return what the driver, the journal and those that end processes say."""
-    if MISMATCH in (said := nvidia_smi(machine)):
+def told(machine: LocalHost, now_s: float, said: str) -> Iterator[Sickness]:
+    """Return what nvidia-smi, the journal and those that end processes say."""
+    if MISMATCH in said:
         yield Sickness(DRIVER, None, " ".join(said.split()))
     yield from (Sickness(KILLED, None, f"{each.text}, at {shown(each.at_s)}") for each in kills(machine, "-1day")[-1:])
     last = entries(machine, "--lines=1")
