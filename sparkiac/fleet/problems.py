@@ -70,7 +70,7 @@ def machine_problems(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterat
 
 
 def software_problems(host: HostPlan, found: Software | None, today: date) -> Iterator[Problem]:
-    """Yield what is known about the software of a host, what has left its pins, and what these withhold."""
+    """Yield the facts about the software of a host, where it differs from the pins, and the updates they withhold."""
     if found is None:
         return
     yield from _known(host, found, "")

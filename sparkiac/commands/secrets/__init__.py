@@ -151,7 +151,7 @@ def _rolled_out(  # noqa: PLR0913
         raise
     except ProgramError as error:
         reject(str(error))
-    said = f"{path} has the new value of {secret.name}, and no host the former one"
+    said = f"all hosts have the new value of {secret.name}, and {path} has it too"
     later = f"not complete: {new} has the new value until the same command has succeeded"
     click.echo(later if code else said, err=True)
     return code

@@ -148,7 +148,7 @@ def low_power(found: list[Sample], lowest_w: float, lowest_mhz: float) -> Iterat
     if works and slow and below([each.power_w for each in found], lowest_w):
         clocks = f"{min(each.clock_mhz or 0 for each in found):.0f} MHz"
         text = f"it works at {drawn(found)} and {clocks} for {span_s(found):.0f} s"
-        yield Sickness(LOW_POWER, None, f"{text}; usual are {lowest_w:.0f} W and {lowest_mhz:.0f} MHz or more")
+        yield Sickness(LOW_POWER, None, f"{text}; it usually has {lowest_w:.0f} W and {lowest_mhz:.0f} MHz or more")
 
 
 def rising(found: list[Sample], highest_c: float) -> Iterator[Sickness]:
@@ -160,8 +160,8 @@ def rising(found: list[Sample], highest_c: float) -> Iterator[Sickness]:
     middle = len(found) // 2  # a machine that gets warm at the start of a load levels off
     rate = (heats[-1] - heats[middle]) / span_s(found[middle:])
     if rate > 0 and (trip - heats[-1]) / rate < AHEAD_S:
-        text = f"{heats[-1]:.0f} °C, {(trip - heats[-1]) / rate:.0f} s before {trip:.1f} °C at this rate"
-        yield Sickness(HEAT, None, f"{text}, where it turns itself off; usual are {highest_c:.0f} °C at most")
+        text = f"{heats[-1]:.0f} °C, usually {highest_c:.0f} °C at most; if this goes on, the machine turns itself off"
+        yield Sickness(HEAT, None, f"{text} at {trip:.1f} °C, in {(trip - heats[-1]) / rate:.0f} s")
 
 
 def stuck(found: list[Sample], bands: Bands) -> Sickness | None:
