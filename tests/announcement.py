@@ -38,7 +38,8 @@ class Meaning(NamedTuple):
     def _of(self, line: Line) -> Iterator[Deed]:
         action, subject, because = line
         if subject.startswith("secret "):
-            yield action, f"/etc/sparkiac/secrets/{subject.removeprefix('secret ')}"
+            name = subject.removeprefix("secret ")
+            yield from ((action, f"/etc/sparkiac/{folder}/{name}") for folder in ("secrets", "secrets.encrypted"))
         elif action == "reload" and subject.split(" of ")[0] in effects.LISTS:
             yield (*subject.split(" of "), because.removesuffix("; no restart"))
         elif action in ("write", "delete", "reload"):

@@ -18,6 +18,7 @@ import yaml
 
 from sparkiac.commands.diff import changes as diff
 from sparkiac.commands.inputs import Exit, read
+from sparkiac.host import secrets
 from sparkiac.host.switch import effects, uninstall
 from sparkiac.host.switch.store import NOTHING
 from sparkiac.words.page import plain
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.deep
 
 HOSTS: Final = ("spark-01", "spark-02")
-OWN: Final = ("sparkiac-recover", "sparkiac-doors", "sparkiac-switch", "sparkiac-answer")
+OWN: Final = ("sparkiac-recover", "sparkiac-doors", "sparkiac-switch", "sparkiac-answer", "sparkiac-secrets")
 """Units of the programs: they come and go with them."""
+DECRYPTS: Final = f"/{secrets.UNIT}"
+"""No generation has its file: it comes with the first secret, which is announced."""
 OWN_PLACES: Final = {f"/var/lib/sparkiac/{name}" for name in uninstall.OWN}
 SEEN: Final = r"""
 import glob, hashlib, json, os, re, subprocess
@@ -176,7 +179,7 @@ def files(before: Data, after: Data) -> Iterator[Deed]:
     """Return files and kernel settings that differ."""
     for path in before["files"].keys() | after["files"].keys():
         was, now = before["files"].get(path), after["files"].get(path)
-        if was != now:
+        if was != now and path != DECRYPTS:
             yield "write" if now else "delete", path
     for key in before["kernel"].keys() & after["kernel"].keys():
         if before["kernel"][key] != after["kernel"][key]:
