@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PURE := $(addprefix tests/,catalog engines exporters fix formats memory plan render resolve source)
-SYSTEM := $(PURE) tests/write
+SYSTEM := $(addprefix tests/,engines fix formats golden plan render resolve source write catalog/test_symptoms.py \
+  exporters/test_round_trip_keys.py importers/test_corpus.py)
 FUZZ := $(addprefix tests/importers/,test_fuzz.py test_mutations.py test_recipes_fuzz.py) tests/source/test_properties.py
 WORKERS := auto
 MARKED := not deep
@@ -20,7 +21,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("sparkiac needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot create a virtual environment: install its venv module (Debian, Ubuntu: sudo apt install python3-venv)"; exit 1; } >&2
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -50,7 +51,7 @@ quick: lint ## lint, types, architecture contracts and the tests of the pure sta
 
 test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
 
-test-system: $(INSTALLED) ## the tests of the pure stages and of writing with the system's Python, if that is another version
+test-system: $(INSTALLED) ## what another Python may do differently, with the system's Python, if that is another version
 	@own=$$($(BIN)/python -V) system=$$($(SYSTEM_PYTHON) -V 2>&1); case $$system in \
 	  "$$own") echo "skipped: $(SYSTEM_PYTHON) is $$own, which runs all tests" ;; \
 	  "Python 3".[0-9].* | "Python 3.10".* | [!P]*) echo "skipped: needs Python 3.11 or newer, $(SYSTEM_PYTHON): $$system" ;; \

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.every import every
 
 ROOT = Path(__file__).parent.parent
 LINES = [line for line in (ROOT / "tests/cases.txt").read_text().splitlines() if not line.startswith("#")]
@@ -18,8 +19,14 @@ def test_every_case_is_listed_once() -> None:
     assert list(CASES) == [f"{letter}{n:02}" for letter, count in SECTIONS.items() for n in range(1, count + 1)]
 
 
-@pytest.mark.parametrize("case", CASES)
+@cache
+def functions(file: str) -> set[str]:
+    """Return the names of the tests of a file."""
+    found = ast.parse((ROOT / file).read_text()).body
+    return {each.name for each in found if isinstance(each, ast.FunctionDef)}
+
+
+@every(CASES)
 def test_the_test_of_a_case_exists(case: str) -> None:
     file, name = CASES[case].split("::")
-    found = ast.parse((ROOT / file).read_text()).body
-    assert name in {each.name for each in found if isinstance(each, ast.FunctionDef)}
+    assert name in functions(file)

@@ -25,6 +25,7 @@ import pytest
 import sparkiac
 from sparkiac.memory import startup
 from sparkiac.model.forms import FORMS
+from tests.every import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,7 +230,7 @@ def possessive(sequence: Any) -> Iterator[Any]:  # noqa: ANN401  the parser's ow
             yield from possessive(value[1])
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@every(PATTERNS)
 def test_possessive_repetitions_are_of_single_characters(name: str) -> None:
     """Python 3.11.2 of Debian 12 continues a possessive repetition of a group in the middle of it."""
     tree = parser.parse(PATTERNS[name].pattern, PATTERNS[name].flags & ~re.UNICODE)

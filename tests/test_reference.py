@@ -19,6 +19,7 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
 from tests import destinations
 from tests.conftest import ROOT, generator
+from tests.every import every
 from tests.everyexample import CHOSEN, declaring, example, examples
 from tests.everyfield import FITTING, places
 
@@ -58,13 +59,16 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
             yield from commands(below, f"{name} {each}")
 
 
+COMMANDS: Final = dict(commands(cli, "sparkiac"))
+
+
 def test_the_page_is_up_to_date() -> None:
     assert generator("reference").text() == (ROOT / "docs/reference.md").read_text(), (
         "docs/reference.md is out of date; write it anew: python tools/docs/reference.py"
     )
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@every(CLASSES)
 def test_every_key_has_a_description(name: str) -> None:
     lacking = [key for key, data in CLASSES[name]["properties"].items() if not data.get("description", "").strip()]
     assert lacking == [], f"write a docstring below these fields of {name}"
@@ -77,7 +81,7 @@ def test_a_key_without_a_description_stops_the_generator() -> None:
         generator("reference").key("forgotten", owner["properties"]["forgotten"], owner, {})
 
 
-@pytest.mark.parametrize("place", list(places(Inventory)), ids=str)
+@every(places(Inventory))
 def test_every_key_has_its_row(place: Any) -> None:  # noqa: ANN401
     """The walk over the fields is another one than that of the generator."""
     keys = [step.key for step in place.steps if step.key != "*"]
@@ -127,19 +131,20 @@ def test_defaults_and_limits_are_those_of_the_models() -> None:
     assert re.search(r"\| `name` \| .* \| required \|", section("Inventory"))
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands(cli, "sparkiac")))
-def test_every_command_has_its_section_with_every_option(name: str, command: click.Command) -> None:
+@every(COMMANDS)
+def test_every_command_has_its_section_with_every_option(name: str) -> None:
     page = sections()[name]
-    for each in command.params:
+    for each in COMMANDS[name].params:
         if isinstance(each, click.Option) and not each.hidden:
             assert f"| `{', '.join(each.opts)}" in page
         elif isinstance(each, click.Argument):
             assert each.human_readable_name in page
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands(cli, "sparkiac")))
-def test_a_help_text_has_no_mark_for_the_formatter(name: str, command: click.Command) -> None:
+@every(COMMANDS)
+def test_a_help_text_has_no_mark_for_the_formatter(name: str) -> None:
     """Click keeps the lines after a backspace character; a backslash and a b are text."""
+    command = COMMANDS[name]
     assert "\\b" not in command.get_help(click.Context(command, info_name=name, **cli.context_settings))
 
 

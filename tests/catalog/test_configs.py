@@ -16,6 +16,7 @@ from sparkiac.resolve import catalogued
 from sparkiac.upstream.hub import config as hub
 from tests.catalog.test_reference import ENTRIES, USABLE, inventory
 from tests.conftest import ROOT
+from tests.every import every
 from tests.plan.fleets import checked, pins
 from tests.resolve.built import as_yaml
 
@@ -74,7 +75,7 @@ def formed(model: str) -> Shape:
     return found
 
 
-@pytest.mark.parametrize("model", RAW)
+@every(RAW)
 def test_a_config_says_where_it_is_from(model: str) -> None:
     each = RAW[model]
     assert set(each) <= set(KEYS)
@@ -84,7 +85,7 @@ def test_a_config_says_where_it_is_from(model: str) -> None:
     assert CITED.fullmatch(each.get("same_network", each["source"]))
 
 
-@pytest.mark.parametrize("model", RAW)
+@every(RAW)
 def test_a_config_has_only_what_a_lock_keeps(model: str) -> None:
     kept = RAW[model]["config"]
     described = kept.get("hf_quant_config")

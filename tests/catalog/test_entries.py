@@ -8,6 +8,7 @@ import pytest
 
 from sparkiac import catalog
 from tests.catalog.entries import FILES, entry, found, usable
+from tests.every import every
 
 CODER_NEXT: Final = "qwen/qwen3-coder-next-fp8"
 DSV4: Final = "deepseek-ai/deepseek-v4-flash"
@@ -114,13 +115,13 @@ def test_the_table_has_every_deployment_of_the_sources_once() -> None:
     assert sum(name.startswith("fragment ") for name, _ in ENTRIES.values()) == FRAGMENTS_OF_THE_SOURCES
 
 
-@pytest.mark.parametrize("name", STATUS)
+@every(STATUS)
 def test_an_entry_is_there_with_its_status(name: str) -> None:
     """The 72 deployments, and the models that are only named."""
     assert entry(name).status == STATUS[name]
 
 
-@pytest.mark.parametrize("name", FILES)
+@every(FILES)
 def test_every_entry_names_its_sources_and_what_to_use_instead(name: str) -> None:
     """A recipe needs no reason; what cannot be used as printed has one, and names an entry that can be used."""
     found = entry(name)

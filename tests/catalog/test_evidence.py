@@ -13,6 +13,7 @@ from sparkiac.plan import memory_use
 from sparkiac.resolve import catalogued
 from sparkiac.words import entries, recipe_page
 from tests.catalog.test_reference import inventory
+from tests.every import every
 from tests.plan.fleets import checked
 from tests.resolve.built import as_yaml
 
@@ -24,25 +25,25 @@ MEASURED: Final = [name for name, each in KNOWN.items() if each.entry.evidence =
 PROFILES: Final = [name for name, each in KNOWN.items() if each.entry.evidence == "vendor-profile"]
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@every(KNOWN)
 def test_each_source_is_a_link_or_a_document_that_is_explained(name: str) -> None:
     sources = KNOWN[name].entry.sources
     assert [each for each in sources if not each.startswith(("github.com/", *NAMES))] == []
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@every(MEASURED)
 def test_what_was_measured_has_figures_of_a_source(name: str) -> None:
     figures = KNOWN[name].entry.measured
     assert figures
     assert [each.source for each in figures if not each.source.startswith(NAMES)] == []
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@every(PROFILES)
 def test_a_profile_without_figures_quotes_none(name: str) -> None:
     assert KNOWN[name].entry.measured == ()
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@every(MEASURED)
 def test_the_image_is_the_one_that_ran_by_its_digest(name: str) -> None:
     assert re.search(r"@sha256:[0-9a-f]{64}$", KNOWN[name].values["image"])
 

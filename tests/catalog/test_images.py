@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import pytest
-
 from sparkiac import catalog
 from tests.catalog.entries import USABLE, entry
+from tests.every import every
 
 if TYPE_CHECKING:
     from sparkiac.model.images import ImageFamily, ImageTag
@@ -87,7 +86,7 @@ def test_the_table_is_whole() -> None:
     assert {named.file for named in IMAGES.values()} | OWN_BUILDS == set(FAMILIES)
 
 
-@pytest.mark.parametrize("reference", IMAGES)
+@every(IMAGES)
 def test_an_image_of_the_sources_is_known(reference: str) -> None:
     """Release and style of each image are those of its source."""
     named = IMAGES[reference]
@@ -111,7 +110,7 @@ def test_no_tag_is_known_that_no_source_names() -> None:
     } | {f"{build}:latest" for build in OWN_BUILDS}
 
 
-@pytest.mark.parametrize("reference", sorted(tags()))
+@every(sorted(tags()))
 def test_a_tag_names_its_sources(reference: str) -> None:
     assert tags()[reference].sources
 
@@ -173,7 +172,7 @@ def test_the_driver_that_an_image_wants_is_known() -> None:
     assert (known.min_driver, known.forward_compat, known.cuda) == ("590.44", "580", "13.1")
 
 
-@pytest.mark.parametrize("name", USABLE)
+@every(USABLE)
 def test_the_image_of_a_usable_entry_is_known(name: str) -> None:
     """It is in the table, pinned or built locally, and may run on the machine that the entry is for."""
     image = entry(name).image or entry(name.partition("#")[0]).image

@@ -13,6 +13,7 @@ import pytest
 from sparkiac import catalog
 from sparkiac.catalog import interfaces
 from tests.conftest import ROOT
+from tests.every import every
 
 if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
@@ -63,7 +64,7 @@ def test_the_files_are_those_of_the_pinned_sources() -> None:
     assert all(len(sha256) == 64 for _, _, sha256 in lines)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@every(VERSIONS)
 def test_a_file_is_valid_sorted_and_small(version: str) -> None:
     raw = (FOLDER / f"{version}.json").read_bytes()
     assert len(raw) < LARGEST
@@ -77,7 +78,7 @@ def test_a_file_is_valid_sorted_and_small(version: str) -> None:
         assert list(record) == sorted(record)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@every(VERSIONS)
 def test_a_file_has_one_entry_on_a_line(version: str) -> None:
     """So that a diff between releases is readable."""
     text = (FOLDER / f"{version}.json").read_text()
@@ -88,7 +89,7 @@ def test_a_file_has_one_entry_on_a_line(version: str) -> None:
     assert "help" not in {key for record in json.loads(text)["options"].values() for key in record}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@every(VERSIONS)
 def test_no_part_of_a_file_is_empty_that_vllm_always_had(version: str) -> None:
     found = known(version)
     late = {"moe_backends": "0.17.1", "linear_backends": "0.22.1"}
@@ -99,7 +100,7 @@ def test_no_part_of_a_file_is_empty_that_vllm_always_had(version: str) -> None:
         assert bool(getattr(found, name)) == (version in since(first))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@every(VERSIONS)
 def test_a_spelling_belongs_to_one_option(version: str) -> None:
     found = known(version)
     spellings = [

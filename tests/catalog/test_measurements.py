@@ -8,9 +8,10 @@ from sparkiac.catalog import measurements
 from sparkiac.memory import recorded
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import MEMORY_OPTIONS, Cached, StartRecord
+from tests.every import every
 
 RECORDS = measurements.records()
-each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda each: f"{each.subject.model}, {each.source.link}")
+each_record = every(RECORDS, name=lambda record: f"{record.subject.model}, {record.source.link}")
 
 
 def test_there_are_many_and_most_are_of_dgx_spark() -> None:

@@ -13,6 +13,7 @@ from sparkiac.plan import build
 from sparkiac.plan.image import image
 from sparkiac.rules import release, serverrelease
 from tests.catalog.references import REFERENCES, Reference
+from tests.every import every
 from tests.plan.fleets import ONES, deployment, resolved
 
 VERSIONED: Final = re.compile(r".*:.*(?:\d\.\d|20\d{6}|[0-9a-f]{40}).*|.*@sha256:[0-9a-f]{64}")
@@ -37,7 +38,7 @@ def test_references_are_distinct_and_enough() -> None:
     assert all(each.link.startswith("https://") for each in REFERENCES)
 
 
-@pytest.mark.parametrize("reference", REFERENCES, ids=lambda each: each.image)
+@every(REFERENCES, name=lambda each: each.image)
 def test_the_release_is_the_one_of_the_source_or_unknown(reference: Reference) -> None:
     version = found(reference)
     if reference.release is None:

@@ -16,6 +16,7 @@ from sparkiac.catalog import interfaces
 from sparkiac.model.symptoms import Symptom
 from sparkiac.rules.pages import pages
 from tests.catalog.lines import NestedError, alternatives, ways
+from tests.every import every
 from tests.rules.codes import CODES, PREVENTABLE, RUNTIME
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ MINIMAL: Final = {
     "sources": ("None",),
 }
 
-every_symptom = pytest.mark.parametrize("symptom", SYMPTOMS.values(), ids=SYMPTOMS)
-every_pattern = pytest.mark.parametrize("code", PATTERNS)
+every_symptom = every(SYMPTOMS.values(), name=lambda symptom: symptom.code)
+every_pattern = every(PATTERNS)
 
 
 def finds(code: str, lines: list[str]) -> list[str]:
@@ -162,7 +163,7 @@ def test_the_checks_that_find_a_symptom_exist(symptom: Symptom) -> None:
         assert name in CHECKS[kind], check
 
 
-@pytest.mark.parametrize("code", WITHOUT_LINE)
+@every(WITHOUT_LINE)
 def test_a_test_shows_that_a_check_finds_a_symptom_without_a_line(code: str) -> None:
     file, name = WITHOUT_LINE[code]["test"].split("::")
     assert f"\ndef {name}(" in (ROOT / file).read_text()

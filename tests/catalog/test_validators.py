@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from sparkiac.catalog import interfaces
 from sparkiac.catalog.evidence import code_pages, sheets
 from tests.conftest import ROOT
+from tests.every import every
 from tests.rules.pages import CODES
 
 if TYPE_CHECKING:
@@ -21,16 +23,16 @@ if TYPE_CHECKING:
 
 TOOLS: Final = ROOT / "tools" / "vllm_validators"
 LINK: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/(vllm/.+)")
-FACTS: Final = [
-    pytest.param(fact, id=f"{sheet.code}-{number}")
+FACTS: Final = {
+    f"{sheet.code}-{number}": fact
     for sheet in sheets()
     if sheet.code.startswith("VAL")
     for number, fact in enumerate(sheet.facts, start=1)
     if fact.releases is not None
-]
-every_fact = pytest.mark.parametrize("fact", FACTS)
+}
 
 
+@cache
 def found() -> dict[tuple[str, str], str]:
     """Return the ranges that were found: last release and place → first release."""
     lines = [(TOOLS / name).read_text().splitlines()[1:] for name in ("refusals.found", "validators.found")]
@@ -50,15 +52,16 @@ def between(first: str, release: str, last: str) -> bool:
     return interfaces.release(first) <= interfaces.release(release) <= interfaces.release(last)
 
 
-@every_fact
-def test_each_link_is_a_line_that_was_found(fact: Fact) -> None:
-    links = list(cited(fact))
+@every(FACTS)
+def test_each_link_is_a_line_that_was_found(name: str) -> None:
+    links = list(cited(FACTS[name]))
     assert links
     assert set(links) <= set(found())
 
 
-@every_fact
-def test_the_releases_of_a_fact_have_its_validators(fact: Fact) -> None:
+@every(FACTS)
+def test_the_releases_of_a_fact_have_its_validators(name: str) -> None:
+    fact = FACTS[name]
     assert fact.releases is not None
     first, before = fact.releases
     known = [each for each in interfaces.versions() if interfaces.release(each) >= interfaces.release(first or "0")]
@@ -69,10 +72,11 @@ def test_the_releases_of_a_fact_have_its_validators(fact: Fact) -> None:
     assert [each for each in scope if not any(between(low, each, high) for low, high in ranges)] == []
 
 
-@pytest.mark.parametrize("line", (TOOLS / "validators.run").read_text().splitlines()[1:])
+@every((TOOLS / "validators.run").read_text().splitlines()[1:])
 def test_vllm_itself_refuses_what_a_fact_says_in_its_releases_alone(line: str) -> None:
     release, name, verdict = line.split()
-    releases = next(each.values[0].releases for each in FACTS if each.id == name)
+    releases = FACTS[name].releases
+    assert releases is not None
     first, before = (interfaces.release(each) if each else None for each in releases)
     number = interfaces.release(release)
     inside = (first is None or number >= first) and (before is None or number < before)

@@ -340,7 +340,7 @@ def test_exit_130_when_interrupted_while_it_applies(root: Path) -> None:
             time.sleep(0.1)
         began = time.monotonic()
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=600)
     assert running.returncode == Exit.INTERRUPTED
     assert "A host that was switching ends on the new or the former generation by itself." in out
     assert "Ansible's output: " in err

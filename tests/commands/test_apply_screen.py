@@ -88,7 +88,7 @@ def git(folder: Path, *words: str) -> str:
 
 def test_it_asks_and_shows_the_hosts_in_place(root: Path, tmp_path: Path) -> None:
     seen = root / "seen"
-    until_seen = "for i in $(seq 600); do [ ! -e $STUB/seen ] || exit 0; sleep 0.1; done; exit 1"
+    until_seen = "for i in $(seq 6000); do [ ! -e $STUB/seen ] || exit 0; sleep 0.1; done; exit 1"
     fleet.answers(root, "spark-01", "verify", until_seen)
     dialog = [("[y/N]", "y\n"), ("spark-01  gate", seen)]
     code, said = on_terminal(root, tmp_path, dialog, "apply", "lab.yaml", "--", *LOCAL)

@@ -43,7 +43,7 @@ OPTIONS: Final = (
     *("--speculative-config", '{"method": "mtp", "num_speculative_tokens": 2}'),
 )
 QUICK: Final = ("--prompt-tokens", "60", "--output-tokens", "8", "--runs", "4", "--format", "json")
-SOON_S: Final = 120
+SOON_S: Final = 600
 KEY: Final = "canary-of-a-key"
 
 

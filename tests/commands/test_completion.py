@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAGE: Final = (ROOT / "docs/install.md").read_text()
 INTERACTIVE: Final = {"bash": ("--norc", "-i"), "zsh": ("-f", "-i"), "fish": ("--no-config", "-i")}
 FIRST: Final = {"zsh": "autoload -Uz compinit && compinit -u"}
-DEADLINE_S: Final = 60
+DEADLINE_S: Final = 600
 TYPED: Final = {
     "sparkiac gen": "sparkiac generate ",
     "sparkiac add redhatai/qwen3.6": "sparkiac add redhatai/qwen3.6-35b-a3b-nvfp4 ",

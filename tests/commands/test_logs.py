@@ -50,7 +50,7 @@ done
 """
 VALUE: Final = "correct horse battery"
 FIRST, SECOND = "192.168.1.11", "192.168.1.12"
-DEADLINE_S: Final = 120
+DEADLINE_S: Final = 600
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from sparkiac import catalog
 from sparkiac.rules.pages import pages
 from tests.commands.looks import printed_on_terminal
+from tests.every import every
 from tests.rules.pages import CODES
 
 if TYPE_CHECKING:
@@ -122,8 +123,8 @@ def test_a_page_as_json_has_its_parts(cli: Cli) -> None:
     assert found["sources"] == list(page.rule.sources)
 
 
-@pytest.mark.parametrize("code", pages())
-def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
+@every(pages())
+def test_every_page_can_be_printed(code: str, cli: Cli) -> None:
     assert pages()[code].title in cli("rules", "explain", code).out
 
 

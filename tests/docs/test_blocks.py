@@ -18,6 +18,7 @@ from sparkiac.commands.apply import AnsibleCommand
 from sparkiac.model.inventory import Inventory
 from tests.conftest import ROOT
 from tests.docs.blocks import PAGES, TASKS, Block, blocks, calls, commands
+from tests.every import every
 from tests.lock import conftest as locking
 from tests.lock.upstream import repository
 
@@ -125,7 +126,7 @@ def test_a_block_that_is_not_run_says_why() -> None:
     assert all(mark.partition(": ")[2] for mark in given)
 
 
-@pytest.mark.parametrize("block", [each for page in (*PAGES, *TASKS) for each in blocks(page, "console")], ids=str)
+@every(each for page in (*PAGES, *TASKS) for each in blocks(page, "console"))
 def test_a_mark_that_names_a_test_names_one_that_exists(block: Block) -> None:
     for word in (block.mark or "").replace(";", " ").split():
         if word.startswith("tests/"):

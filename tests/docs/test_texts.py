@@ -36,8 +36,13 @@ def paragraphs(text: str) -> Iterator[str]:
     return (" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) )", text))
 
 
-def strings(path: Path) -> Iterator[str]:
+@cache
+def strings(path: Path) -> tuple[str, ...]:
     """Return the texts of a module; `{}` is the place of a value."""
+    return tuple(_strings(path))
+
+
+def _strings(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
@@ -53,7 +58,7 @@ def scalars(path: Path) -> Iterator[str]:
 @cache
 def texts() -> tuple[tuple[str, str], ...]:
     """Return (path, paragraph) of the package's modules, its catalog, the documentation and the example inventories."""
-    read = [(path, strings(path)) for path in MODULES]
+    read = [(path, iter(strings(path))) for path in MODULES]
     read += [(path, scalars(path)) for path in (*PACKAGE.rglob("*.yaml"), *ROOT.glob("inventories/*.yaml"))]
     read += [(path, iter((path.read_text(),))) for path in (*PAGES, *PACKAGE.rglob("*.md"))]
     found = ((path, each) for path, parts in read for text in parts for each in paragraphs(text))

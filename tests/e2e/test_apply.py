@@ -167,7 +167,7 @@ def test_a_confined_container_sees_its_own_model_and_connects_to_nothing(lab: La
         models = [each["Destination"] for each in json.loads(mounted)[0]["Mounts"] if "/hub/" in each["Destination"]]
         assert sorted(found.pop("models")) == sorted(models) != []
         assert found == {"registry": "no", "hosts": "no", "a name": "no"}
-        registry = "timeout 5 bash -c '</dev/tcp/10.77.0.1/5000'"
+        registry = "timeout 60 bash -c '</dev/tcp/10.77.0.1/5000'"
         assert lab.bed.ssh(host, registry, check=False).returncode == 0, "the host reaches it"
 
 
@@ -302,7 +302,7 @@ def test_a_killed_apply_leaves_no_unit_stopped_and_locks_nobody_out(lab: Lab) ->
     with lab.sparkiac_applying("--yes") as process:
         lab.bed.wait_until("spark-01", f"! systemctl --quiet is-active {UNITS['spark-01']}")
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
     assert container(lab.bed, "spark-02") == before["spark-02"]
     recap = lab.sparkiac_apply("--yes")
     assert recap.code == 0, recap.output
@@ -353,6 +353,7 @@ def test_a_full_disk_while_staging(changed: Lab) -> None:
     assert container(changed.bed, "spark-01") == first
 
 
+@pytest.mark.deep
 def test_the_registry_is_dead(changed: Lab) -> None:
     """An image is needed that no host has."""
     running = {host: container(changed.bed, host) for host in UNITS}
@@ -375,6 +376,7 @@ def test_a_host_that_cannot_be_reached(changed: Lab) -> None:
     assert {host: container(changed.bed, host) for host in UNITS} == running
 
 
+@pytest.mark.deep
 def test_two_applies_at_once(changed: Lab) -> None:
     check_two_applies(changed)
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 FAULTS = ("switch program", "power", "power of both", "link", "link for long")
 SEEDS = 20
-NORMAL = (1, 3)
-"""Seeds of the faults that run with the normal tests."""
+NORMAL = 3
+"""The seed of the fault that runs with the normal tests: a link that fails. A cut of power takes a boot."""
 NEW = 5120
 """What the other generation serves."""
 SLOW_STOP = "STANDIN_STOP_SECONDS: '11'"
@@ -218,7 +218,7 @@ def test_both_hosts_switch_together(pair: Pair, switch: Switch) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=() if seed in NORMAL else pytest.mark.deep) for seed in range(SEEDS)]
+    "seed", [pytest.param(seed, marks=() if seed == NORMAL else pytest.mark.deep) for seed in range(SEEDS)]
 )
 def test_a_fault_during_a_switch_never_mixes_generations(pair: Pair, switch: Switch, seed: int) -> None:
     """As above, with the switch programs alone: started as the playbooks start them, on both hosts at once."""
@@ -231,7 +231,7 @@ def test_a_fault_during_a_switch_never_mixes_generations(pair: Pair, switch: Swi
     with Watch(pair.bed, ranks) as watch:
         for host in HOSTS:
             start(pair, host, switch.kept[new][host], f"seed{seed}")
-        wait_for(lambda: switching(pair), "the switch", timeout=120)
+        wait_for(lambda: switching(pair), "the switch", timeout=600)
         time.sleep(seconds)
         inject(pair.bed, fault, victim)
         pair.settle()
@@ -247,7 +247,7 @@ def test_a_fault_during_a_switch_never_mixes_generations(pair: Pair, switch: Swi
 @pytest.mark.deep
 def test_after_all_faults_an_apply_converges(pair: Pair) -> None:
     """The leases of the switches, which nobody released, end by themselves."""
-    wait_for(lambda: leases(pair) == {"spark-01": None, "spark-02": None}, "the leases to end", timeout=120)
+    wait_for(lambda: leases(pair) == {"spark-01": None, "spark-02": None}, "the leases to end", timeout=600)
     pair.want(4096)
     unchanged(pair)
 
@@ -323,7 +323,7 @@ def test_a_rank_that_dies_as_soon_as_it_starts_is_found_by_the_other(pair: Pair,
 @pytest.mark.deep
 def test_a_leader_that_does_not_reach_its_worker_is_not_ready_until_the_link_is_back(pair: Pair) -> None:
     """The seconds are printed with -s. No rank ends, and an outage of 3 s changes nothing."""
-    wait_for(pair.is_ready, "the leader to be ready", timeout=120)
+    wait_for(pair.is_ready, "the leader to be ready", timeout=600)
     before = containers(pair)
     pair.bed.cut_fabric()
     time.sleep(3)
@@ -346,11 +346,11 @@ def test_a_leader_that_does_not_reach_its_worker_is_not_ready_until_the_link_is_
 
 @pytest.mark.deep
 def test_a_leader_whose_worker_lost_its_power_is_not_ready_until_it_is_back(pair: Pair) -> None:
-    wait_for(pair.is_ready, "the leader to be ready", timeout=120)
+    wait_for(pair.is_ready, "the leader to be ready", timeout=600)
     began = time.monotonic()
     pair.bed.cut_power("spark-02")
     try:
-        wait_for(lambda: not pair.is_ready(), "the leader not to be ready", timeout=120, every=0.2)
+        wait_for(lambda: not pair.is_ready(), "the leader not to be ready", timeout=600, every=0.2)
         print(f"power of the worker cut: not ready after {time.monotonic() - began:.1f} s", flush=True)  # noqa: T201
     finally:
         pair.bed.power_on("spark-02")
@@ -364,7 +364,7 @@ def not_ready(pair: Pair, began: float, fault: str) -> None:
         (lambda: pair.served("spark-01") != [MODEL], "port closed"),
         (lambda: "unhealthy no word from spark-02" in status_text(pair, "spark-01"), "unhealthy"),
     ):
-        wait_for(true, what, timeout=120, every=0.2)
+        wait_for(true, what, timeout=600, every=0.2)
         print(f"{fault}: {what} after {time.monotonic() - began:.1f} s", flush=True)  # noqa: T201 - shown with -s
 
 
@@ -382,7 +382,7 @@ def test_a_rank_that_never_answers_gives_up_and_the_other_waits_for_it(pair: Pai
     wait_for(lambda: pair.bed.ssh("spark-02", failed, check=False).returncode == 0, "spark-02 to give up", timeout=600)
     assert "gave up: 5 starts in a row never answered" in journal(pair, "spark-02")
     waiting = "starting waiting for spark-02 to start"
-    wait_for(lambda: status_text(pair, "spark-01") == waiting, "spark-01 to wait", timeout=120)
+    wait_for(lambda: status_text(pair, "spark-01") == waiting, "spark-01 to wait", timeout=600)
     assert containers(pair) == ["", ""]
     assert pair.bed.ssh("spark-01", failed, check=False).returncode != 0
     said = " ".join(pair.sparkiac("status", "inventories/lab.yaml").stdout.split())
@@ -418,8 +418,8 @@ def test_ranks_of_different_generations_form_no_group_after_a_boot(pair: Pair) -
         pair.bed.cut_power("spark-02")
         pair.bed.power_on("spark-02", wait=True)
         wait_for(lambda: all("starts version" in journal(pair, host) for host in HOSTS), "a refusal", timeout=300)
-        wait_for(lambda: containers(pair) == ["", ""], "the end of the ranks", timeout=120)
-        wait_for(lambda: named(pair, "spark-02 starts version"), "status to name the host", timeout=120)
+        wait_for(lambda: containers(pair) == ["", ""], "the end of the ranks", timeout=600)
+        wait_for(lambda: named(pair, "spark-02 starts version"), "status to name the host", timeout=600)
     assert watch.seen == {old - 512}, "only the rank of the running generation was seen, before the power cut"
     unchanged(pair)
     assert pair.lengths() == {old - 512}

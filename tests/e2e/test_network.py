@@ -227,7 +227,7 @@ def test_a_reboot_before_the_confirmation_returns_to_the_former_links(links: Lin
     links.killed_before_confirmation("spark-02", 3600)
     assert links.links() == {"spark-01": former["spark-01"], "spark-02": tried["spark-02"]}
     links.bed.reboot("spark-02")
-    wait_for(lambda: links.links() == former, "the former links", timeout=60)
+    wait_for(lambda: links.links() == former, "the former links", timeout=600)
     assert reverted(links, "spark-02")
     assert links.ping(4000)
 

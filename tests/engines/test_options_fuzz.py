@@ -77,7 +77,7 @@ def _of_llama_cpp(folder: Path, line: list[str]) -> str:
     """Return what llama-server says before it reaches --version, which ends it; a value that is missing takes two."""
     command = [folder / "llama-server", *line, *["--version"] * 3]
     env = {"LD_LIBRARY_PATH": str(folder)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
     return "" if done.returncode == 0 and "version:" in done.stdout + done.stderr else done.stderr[-200:] or "ended"
 
 

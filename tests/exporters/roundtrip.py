@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
 from sparkiac import foreign, pipeline
 from sparkiac.foreign import assemble, redaction
+from sparkiac.plan import build
 from tests.catalog.rendered import ENTRYPOINTS
 from tests.catalog.test_reference import inventory
 from tests.plan.fleets import repositories
@@ -98,15 +100,23 @@ def plain(value: Any) -> Any:  # noqa: ANN401  plain data
 
 
 def planned(fleet: dict[str, Any]) -> Plan:
-    """Plan an inventory with a lock that has all that it wants."""
-    text = yaml.safe_dump(fleet, sort_keys=False).encode()
-    file = pipeline.InputFile("lab.yaml", text)
-    lock: pipeline.InputFile | None = None
-    for _ in range(3):  # the hash of a build has the digest of its base in it
-        outcome = pipeline.check(file, lock, allow_unlocked=True)
-        assert outcome.plan is not None, [finding.message for finding in outcome.report.findings]
-        lock = pipeline.InputFile("lab.lock.yaml", yaml.safe_dump(locked(outcome.plan)).encode())
-    return outcome.plan
+    """Plan an inventory with a lock that has all that it wants; the same inventory goes to several formats."""
+    return _planned(yaml.safe_dump(fleet, sort_keys=False))
+
+
+@cache
+def _planned(text: str) -> Plan:
+    pins, plan = None, _with_lock(text, None)
+    while (wanted := locked(plan)) != pins:  # the hash of a build has the digest of its base in it
+        pins, plan = wanted, _with_lock(text, wanted)
+    return plan
+
+
+def _with_lock(text: str, pins: Mapping[str, Any] | None) -> Plan:
+    lock = pins and pipeline.InputFile("lab.lock.yaml", yaml.safe_dump(pins).encode())
+    report, found = pipeline.resolve_inventory(pipeline.InputFile("lab.yaml", text.encode()), lock or None)
+    assert found is not None, [finding.message for finding in report.findings]
+    return build(found)
 
 
 def locked(plan: Plan) -> Mapping[str, Any]:

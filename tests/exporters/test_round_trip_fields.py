@@ -13,6 +13,7 @@ from sparkiac import pipeline
 from sparkiac.catalog import interfaces
 from tests import kubelet
 from tests.engines.fields import rights
+from tests.every import every
 from tests.exporters.roundtrip import NAME, of_fleet, plain, planned
 from tests.plan.fleets import deployment
 
@@ -62,8 +63,9 @@ def there_and_back(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("option", "key"), KEYS)
-def test_a_key_comes_back(option: str, key: str, kind: str) -> None:
+@every(KEYS)
+def test_a_key_comes_back(of: tuple[str, str], kind: str) -> None:
+    option, key = of
     assert there_and_back(kind)[option][key] == VALUES[option][key]
 
 

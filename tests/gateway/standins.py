@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-WAIT_S: Final = 60
+WAIT_S: Final = 600
 KEYS: Final = {"team_key": "key-of-the-servers", "gate_key": "key-of-everybody", "laptop_key": "key-of-laptop"}
 IMAGE: Final = f"nvcr.io/nvidia/vllm:26.04-py3@{ONES}"
 FLEET: Final = f"""\

@@ -43,7 +43,7 @@ class Nodes:
 
     def wait(self, host: str, text: str) -> None:
         """Wait for a line in the log of a host; the limit only ends a test that fails."""
-        end = time.monotonic() + 120
+        end = time.monotonic() + 600
         while text not in self.log(host):
             assert time.monotonic() < end, self.log(host)
             time.sleep(0.2)

@@ -146,7 +146,7 @@ def processes(bench: Bench, program: bytes = b"") -> list[int]:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something is true."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)

@@ -21,6 +21,7 @@ from sparkiac.host.generation import GenerationPlan, GroupNode, HostMetrics, Pro
 from sparkiac.host.preflight import program as preflight_program
 from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.host.switch import look as switch_look
+from tests.every import every
 from tests.host import tree
 from tests.host.expected import complete
 
@@ -57,7 +58,7 @@ def test_there_are_files_of_each_kind() -> None:
     assert {path.name for path in FILES} == set(RECORDS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(GOLDEN)))
+@every(FILES)
 def test_the_programs_accept_every_file_that_was_generated(path: Path) -> None:
     value = json.loads(path.read_text())
     assert host_contract.validated("program", path.name, value, RECORDS[path.name]) is value

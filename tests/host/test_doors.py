@@ -291,9 +291,10 @@ UDP = """
 import socket, sys
 found = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
 if sys.argv[2:]:
-    found.settimeout(1)
     found.bind((sys.argv[1], 53))
     print("ready", flush=True)
+    sys.stdin.readline()  # the query was sent
+    found.settimeout(1)
     try:
         print(found.recv(9).decode())
     except TimeoutError:
@@ -309,7 +310,7 @@ def query(network: Network, address: str) -> str:
     assert server.stdout
     assert server.stdout.readline() == "ready\n"
     network.start("container", UDP, address).wait()
-    return server.stdout.read().strip()
+    return server.communicate("sent\n")[0].strip()
 
 
 @pytest.mark.parametrize("filtered", ["0", "1"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-PATIENCE_S = 120
+PATIENCE_S = 600
 ONE, TWO, THREE = NAMES = ("spark-01", "spark-02", "spark-03")
 ALL = "all nodes of the group end and start again"
 SERVER = "trap 'echo stopped; exit 0' TERM; echo serving; while :; do sleep 0.05; done"

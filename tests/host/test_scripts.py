@@ -18,6 +18,7 @@ from sparkiac.host import PROGRAMS
 from sparkiac.render.kubernetes import volumes
 from sparkiac.report import assets
 from tests import pythons
+from tests.every import every
 from tests.host.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ for name in sys.argv[2:]:
 """
 
 
-@pytest.mark.parametrize("name", MODULES)
+@every(MODULES)
 def test_it_parses_on_the_oldest_python(name: str) -> None:
     ast.parse((PACKAGE / name).read_text(), feature_version=OLDEST_PYTHON)
 
@@ -65,7 +66,7 @@ def test_an_older_python_is_refused_in_one_sentence(version: str, scripts: Path)
         assert re.fullmatch(rf"Python 3\.10 or newer is needed, this is {version}\.[0-9]+\n", done.stderr)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@every(MODULES)
 def test_it_needs_the_standard_library_and_its_own_package_only(name: str) -> None:
     nodes = list(ast.walk(ast.parse((PACKAGE / name).read_text())))
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

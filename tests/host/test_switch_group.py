@@ -105,7 +105,7 @@ class Fleet:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(600)
             assert not thread.is_alive(), "a switch does not end"
         assert not errors, errors
         return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["lab"]
-DEADLINE_S: Final = 120
+DEADLINE_S: Final = 600
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,16 @@ def archive(raw: bytes) -> Answer:
     return artifact(content.Layer(content.Blob(content.LAYER, gzip.compress(raw))))
 
 
+def late(make: Callable[[], Answer]) -> Answer:
+    """Make a large answer when it is asked for: each worker collects the tests, and few of them run."""
+    made = cache(make)
+
+    def answer(path: str, body: bytes) -> Iterable[bytes]:
+        return made()(path, body)
+
+    return answer
+
+
 def no_tag(body: bytes) -> Answer:
     """Answer that the tag does not exist, and with this list of tags."""
     return lambda path, _: reply(body) if "/tags/" in path else reply(b"{}", 404)
@@ -115,7 +125,7 @@ REGISTRY: Final = (
     ),
     ServerCase(
         "a configuration of labels",
-        image(b'{"config":{"Labels":{' + b",".join(b'"%d":1' % n for n in range(400_000)) + b"}}}"),
+        late(lambda: image(b'{"config":{"Labels":{' + b",".join(b'"%d":1' % n for n in range(400_000)) + b"}}}")),
         MANY,
     ),
     ServerCase(
@@ -128,7 +138,9 @@ REGISTRY: Final = (
     ),
     ServerCase("an endless error", always(lambda: endless(b"[" * 65_536, status=500)), "HTTP 500"),
     ServerCase(
-        "a compressed bomb", manifest(gzip.compress(bytes(50 * MIB)), Content_Encoding="gzip"), "compressed response"
+        "a compressed bomb",
+        late(lambda: manifest(gzip.compress(bytes(50 * MIB)), Content_Encoding="gzip")),
+        "compressed response",
     ),
     ServerCase(
         "a length that is too large",
@@ -159,8 +171,12 @@ REGISTRY: Final = (
     ServerCase("a drip of headers", always(lambda: drip(b"HTTP/1.1 200 OK\r\nX-A: ")), "no response within 120 s"),
 )
 ARTIFACT: Final = (
-    ServerCase("a bomb", archive(bytes(200 * MIB)), "has more than 33554432 bytes when unpacked", often=True),
-    ServerCase("many entries", archive(tarfile.TarInfo("a").tobuf() * 60_000), "has more than 10000 entries"),
+    ServerCase(
+        "a bomb", late(lambda: archive(bytes(200 * MIB))), "has more than 33554432 bytes when unpacked", often=True
+    ),
+    ServerCase(
+        "many entries", late(lambda: archive(tarfile.TarInfo("a").tobuf() * 60_000)), "has more than 10000 entries"
+    ),
     ServerCase(
         "a size that is no number",
         archive(tarfile.TarInfo("a").tobuf().replace(b"00000000000\0", b"99999999999\0")),
@@ -169,12 +185,16 @@ ARTIFACT: Final = (
     ServerCase("a file that is cut off", archive(tarfile.TarInfo("a").tobuf()[:300]), "is not a tar archive"),
     ServerCase(
         "31 MB of recipes",
-        artifact(*(content.file(f"recipes/a/{n}.yaml", f"{n}: [{'1, ' * 300_000}1]\n") for n in range(31))),
+        late(
+            lambda: artifact(*(content.file(f"recipes/a/{n}.yaml", f"{n}: [{'1, ' * 300_000}1]\n") for n in range(31)))
+        ),
         "its files have more than 2097152 bytes",
     ),
     ServerCase(
         "2 MB of two recipes",
-        artifact(*(content.file(f"recipes/a/{n}.yaml", f"title: [{'1, ' * 330_000}1]\n") for n in range(2))),
+        late(
+            lambda: artifact(*(content.file(f"recipes/a/{n}.yaml", f"title: [{'1, ' * 330_000}1]\n") for n in range(2)))
+        ),
         "more than 200000 keys and values",
     ),
     ServerCase(

@@ -9,6 +9,7 @@ import shlex
 import pytest
 
 from sparkiac.foreign import Unreadable, redaction
+from tests.every import every
 from tests.importers.texts import imported
 
 TOKEN = "hf_" + "Ab3" * 9
@@ -284,8 +285,8 @@ PLACES = {
 """Place → format and text."""
 
 
-@pytest.mark.parametrize("form", BY_FORM)
 @pytest.mark.parametrize("place", PLACES)
+@every(BY_FORM)
 def test_a_secret_is_known_by_its_form_under_any_name(form: str, place: str) -> None:
     around, secret = BY_FORM[form]
     kind, text = PLACES[place]

@@ -77,7 +77,7 @@ def test_a_python_without_ensurepip_ends_with_the_package_to_install(tmp_path: P
         ("Python 3.11.2", "SYSTEM -m venv --clear .venv/system\n"),
         ("Python 3.12.3", "SYSTEM -m venv --clear .venv/system\n"),
         ("Python 3.12.3", ".venv/system/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m"),
-        ("Python 3.12.3", "tests/source tests/write"),
+        ("Python 3.12.3", "tests/source tests/write tests/catalog/test_symptoms.py"),
     ],
 )
 def test_the_systems_python_runs_the_tests_if_it_is_another_version(tmp_path: Path, version: str, told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -81,6 +82,7 @@ def webui(*lines: str, host: str = SPARK) -> str:
     return head + "".join(f"    {line}\n" for line in (image, "hosts: spark-01", *lines))
 
 
+@cache
 def lock(text: str = LOCK) -> Lock:
     """Read a lock that is valid."""
     found = source.load(text.encode(), name="lab.lock.yaml", model=Lock)

@@ -12,6 +12,7 @@ from sparkiac import pipeline, rules
 from sparkiac.report import Severity
 from sparkiac.rules.pages import Page, others, pages
 from tests.conftest import ROOT
+from tests.every import every
 from tests.plan.fleets import deployment
 from tests.rules.codes import CODES
 from tests.rules.test_check import breaks, rule_of
@@ -100,7 +101,7 @@ def test_pages_are_in_the_order_of_codes_and_no_code_has_two() -> None:
     assert len(pages()) == len(others()) + len(rules.checks())
 
 
-@pytest.mark.parametrize("code", pages())
+@every(pages())
 def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None:
     page = pages()[code]
     assert re.fullmatch(r"[A-Z`].*\.", page.title)

@@ -27,17 +27,13 @@ from sparkiac.rules import Examined, evaluator
 from sparkiac.rules.evaluator import applies
 from sparkiac.rules.subject import NAMES, NETWORK, Subject
 from tests.conftest import generator
+from tests.every import every
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FACTS = [
-    pytest.param(fact, id=f"{sheet.code}-{number}")
-    for sheet in sheets()
-    for number, fact in enumerate(sheet.facts, start=1)
-]
-every_fact = pytest.mark.parametrize("fact", FACTS)
+FACTS = {f"{sheet.code}-{number}": fact for sheet in sheets() for number, fact in enumerate(sheet.facts, start=1)}
 SPACES = {"host", "set", "env", "speculative", "recipe", "network", "config", "workload", "stall"}
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
@@ -62,8 +58,9 @@ def fact(**changes: Any) -> Fact:  # noqa: ANN401  fields of a fact
     return made._replace(**changes)
 
 
-@every_fact
-def test_a_fact_uses_the_words_of_the_table(fact: Fact) -> None:
+@every(FACTS)
+def test_a_fact_uses_the_words_of_the_table(code: str) -> None:
+    fact = FACTS[code]
     assert fact.verdict in get_args(Verdict)
     assert {each.kind for each in (*fact.evidence, *fact.against)} <= set(get_args(Kind)) - {"contract"}
     for name in names(fact.when):
@@ -74,28 +71,32 @@ def test_a_fact_uses_the_words_of_the_table(fact: Fact) -> None:
         assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", each.date)
 
 
-@every_fact
-def test_an_error_has_a_link_to_its_proof(fact: Fact) -> None:
+@every(FACTS)
+def test_an_error_has_a_link_to_its_proof(code: str) -> None:
+    fact = FACTS[code]
     if fact.severity is Severity.ERROR:
         assert any(each.kind in PROOF | {"ab"} and each.source.startswith("https://") for each in fact.evidence)
 
 
-@every_fact
-def test_a_comparison_says_who_changed_what_on_which_machine(fact: Fact) -> None:
+@every(FACTS)
+def test_a_comparison_says_who_changed_what_on_which_machine(code: str) -> None:
+    fact = FACTS[code]
     for each in (*fact.evidence, *fact.against):
         assert each.kind != "ab" or (each.by and each.note and each.hardware)
 
 
-@every_fact
-def test_what_was_measured_holds_where_it_was_measured(fact: Fact) -> None:
+@every(FACTS)
+def test_what_was_measured_holds_where_it_was_measured(code: str) -> None:
+    fact = FACTS[code]
     if fact.severity >= Severity.WARNING and not any(each.kind in PROOF for each in fact.evidence):
         bounded = fact.releases is not None and fact.releases.before is not None
         versions = {"image", "repository", "lacks", "host.kernel", "host.driver"}
         assert bounded or versions & set(names(fact.when)), "no range of releases, no image and no version"
 
 
-@every_fact
-def test_only_what_is_proven_is_fixed(fact: Fact) -> None:
+@every(FACTS)
+def test_only_what_is_proven_is_fixed(code: str) -> None:
+    fact = FACTS[code]
     assert fact.fix is None or fact.proven
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sparkiac import catalog, rules
 from sparkiac.report import Severity
+from tests.every import every
 from tests.plan.fleets import checked, said
 from tests.rules.cases import CASES
 from tests.rules.pages import CHECKS, CODES, Case, examples, lock
@@ -32,7 +33,7 @@ def found(text: str, code: str, *, locked: str | None = None) -> tuple[Finding, 
     return tuple(finding for finding in outcome.report.findings if finding.code == code)
 
 
-@every_rule
+@every(CHECKS, name=lambda check: check.rule.code)
 def test_the_page_starts_with_a_sentence_and_has_both_examples(check: Check) -> None:
     assert re.match(r"[A-Z`].*\.\n\n", check.page()), "the first line says in one sentence what is wrong"
     assert examples(check, "Bad"), "a page needs `Bad:` and a yaml block"
@@ -64,7 +65,7 @@ def test_the_good_example_has_no_such_finding(check: Check) -> None:
         assert found(text, check.rule.code, locked=lock(check)) == ()
 
 
-@every_rule
+@every(CHECKS, name=lambda check: check.rule.code)
 def test_a_rules_names_fit_together(check: Check) -> None:
     rule = check.rule
     assert re.fullmatch(r"(?:[A-Z]{3}|MN)[0-9]{3}", rule.code)

@@ -111,8 +111,8 @@ class Hub:
             return fault
 
     def wait_for(self, at_once: int) -> None:
-        """Wait until so many requests were under way at one moment, at most a minute."""
-        deadline = time.monotonic() + 60
+        """Wait until so many requests were under way at one moment, at most ten minutes."""
+        deadline = time.monotonic() + 600
         while self.most_at_once < at_once and time.monotonic() < deadline and not self.ended.wait(0.01):
             pass
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 HERE = Path(__file__).parent
-SOON_S = 120
+SOON_S = 600
 """Much less than a load or a hang here takes, and enough for a busy machine."""
 VLLM = [sys.executable, str(HERE / "vllm")]
 TOOL = {

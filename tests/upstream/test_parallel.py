@@ -15,7 +15,7 @@ def test_as_many_calls_run_at_once_as_there_are_threads() -> None:
     barrier = threading.Barrier(20)
 
     def call(item: int) -> int:
-        barrier.wait(60)
+        barrier.wait(600)
         return item * 2
 
     assert sorted(parallel.each(range(20), call, threads=20)) == [(item, item * 2) for item in range(20)]
@@ -26,7 +26,7 @@ def test_calls_repeat_and_a_slow_item_does_not_delay_the_others() -> None:
 
     def call(item: str) -> str:
         if item == "slow":
-            hang.wait(60)
+            hang.wait(600)
         return item.upper()
 
     found = parallel.again(["slow", "a", "b"], call, threads=3, period_s=0.01)
@@ -40,7 +40,7 @@ def test_calls_repeat_and_a_slow_item_does_not_delay_the_others() -> None:
 
 def test_none_comes_while_nothing_is_done() -> None:
     hang = threading.Event()
-    found = parallel.again(["a"], lambda _: hang.wait(60), threads=1, period_s=0.01)
+    found = parallel.again(["a"], lambda _: hang.wait(600), threads=1, period_s=0.01)
     assert next(found) is None
     hang.set()
     assert ("a", True) in islice(found, 1000)
@@ -70,5 +70,5 @@ def test_threads_end_with_the_iteration() -> None:
     found.close()
     for thread in before - {threading.main_thread()}:
         if thread.daemon and "_repeat" in thread.name:
-            thread.join(60)
+            thread.join(600)
             assert not thread.is_alive()

@@ -194,7 +194,7 @@ def stat(process: int) -> list[str]:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something is true."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)

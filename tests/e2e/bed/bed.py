@@ -202,7 +202,7 @@ class Bed:
         self._network.set_power(self.hosts[host], "down")
         keeper = self._children.pop(host)
         keeper.kill()
-        keeper.wait(timeout=60)
+        keeper.wait(timeout=600)
         self._machine(host).cut_power()
         self._network.set_power(self.hosts[host], "up")
 
@@ -224,7 +224,7 @@ class Bed:
         """End the registry: nothing listens at its address any more."""
         child = self._children.pop("registry")
         child.kill()
-        child.wait(timeout=60)
+        child.wait(timeout=600)
 
     def start_registry(self) -> None:
         """Start the registry with what was pushed to it."""
@@ -317,7 +317,7 @@ class Bed:
     def _end_children(self) -> None:
         for child in self._children.values():
             child.kill()
-            child.wait(timeout=60)
+            child.wait(timeout=600)
         self._children.clear()
 
     def _disown(self) -> None:

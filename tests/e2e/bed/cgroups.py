@@ -62,7 +62,7 @@ def end(name: str) -> None:
                 os.kill(process, signal.SIGKILL)
         return not members
 
-    wait_for(empty, f"the processes in cgroup {name} to end", timeout=20)
+    wait_for(empty, f"the processes in cgroup {name} to end", timeout=300)
     for hierarchy in hierarchies():
         _remove(hierarchy / name)
 
@@ -72,7 +72,7 @@ def _remove(group: Path) -> None:
         return
     for directory, _, _ in os.walk(group, topdown=False):
         # The kernel lets a cgroup go a moment after its last process.
-        wait_for(lambda path=Path(directory): _rmdir(path), f"{directory} to be free", timeout=10)  # type: ignore[misc]
+        wait_for(lambda path=Path(directory): _rmdir(path), f"{directory} to be free", timeout=300)  # type: ignore[misc]
 
 
 def _rmdir(group: Path) -> bool:

@@ -85,7 +85,7 @@ class Network:
                 self._end_processes(namespace)
                 # Busy while another command has just copied all mounts, such as that of another bed.
                 delete = ["ip", "netns", "delete", namespace]
-                wait_for(lambda argv=delete: run(argv, check=False).returncode == 0, " ".join(delete), timeout=20)  # type: ignore[misc]
+                wait_for(lambda argv=delete: run(argv, check=False).returncode == 0, " ".join(delete), timeout=300)  # type: ignore[misc]
         shutil.rmtree(self._own_etc, ignore_errors=True)
 
     def set_fabric(self, state: str) -> None:
@@ -155,4 +155,4 @@ class Network:
                     os.kill(int(process), signal.SIGKILL)
             return not processes
 
-        wait_for(gone, f"the processes in {namespace} to end", timeout=20)
+        wait_for(gone, f"the processes in {namespace} to end", timeout=300)

@@ -53,7 +53,7 @@ def start(
     wait_for(
         lambda: run(network.inside(["bash", "-c", probe]), check=False).returncode == 0,
         f"the registry on {CONTROL_ADDRESS}:{port}; its log is {directory / 'log'}",
-        timeout=15,
+        timeout=300,
     )
     return process
 

@@ -33,7 +33,7 @@ def run(  # noqa: PLR0913 - what subprocess.run takes, less what no caller wants
     input: str | None = None,  # noqa: A002 - the name that subprocess.run has for it
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    timeout: float | None = 120,
+    timeout: float | None = 900,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end and return it with its output; raise BedError when it fails."""
     words = [str(word) for word in argv]

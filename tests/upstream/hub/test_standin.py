@@ -147,7 +147,7 @@ def test_it_ends_with_whatever_is_open() -> None:
         waiting.start()
         while not hub.requests:
             hub.ended.wait(0.01)
-    waiting.join(30)
+    waiting.join(600)
 
     assert not waiting.is_alive()
     assert hub.asked() == ["GET /api/models/acme/tiny"]
