@@ -19,8 +19,8 @@ _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 """Options of ssh that take a value."""
 RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})")
-_IGNORED: Final = values.words("echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
-_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
+_IGNORED: Final = values.words(": echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
+_FLOW: Final = frozenset({"[", "[[", "test", "for", "case", "continue", "break", "command", "shopt"})
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
 _ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
 _OTHER: Final = "another command; it is not imported"

@@ -24,7 +24,7 @@ _SINGLE: Final = "'\u2018\u2019\u201a"
 _PLAIN: Final = re.compile(rf"[^\s{_DOUBLE}{_SINGLE}\\$`;&|<>()]+")
 _IN_DOUBLE: Final = re.compile(rf"[^{_DOUBLE}\\$`]+")
 _BLANK: Final = re.compile(r"[^\S\n]+")
-_CONTINUED: Final = re.compile(r"\\([^\S\n]*)\n")
+_CONTINUED: Final = re.compile(r"\\([^\S\n]*)(?:\n|(?<=[^\S\n])(?=#))")
 _BRACED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL)
 
 
@@ -216,13 +216,16 @@ class _Lexer(Cursor):
 
     def _backslash(self) -> None:
         found = _CONTINUED.match(self.text, self.at)
-        if found is None:
+        if found is None or (self.parts is not None and not found[0].endswith("\n")):
             self._add(WordPart(self.text[self.at + 1 : self.at + 2], quoted=True))
             self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
             self.corrected("\\", "a blank after the backslash ends the command; read as a continued line")
         self.advance(found.end())
+        if not found[0].endswith("\n"):
+            self.comment(behind_words=True)
+            self.advance(min(self.at + 1, len(self.text)))
         comments = shell_parts.COMMENTS.match(self.text, self.at)
         if comments is not None:
             self.corrected("#", "a comment ends the command; read as a continued line")
