@@ -104,7 +104,8 @@ class _ServerConverter(Collector):
             self.put(("bind",), "loopback", self.launch.line, "the server listens on loopback")
         if path is not None:
             self._path(path)
-        handle = self._handle(target)
+        named = (each for each in (target, self.launch.model) if each and re.fullmatch(forms.HANDLE, each))
+        handle = next(named, None)
         return ServerLaunch(
             self.launch,
             self.start.engine,
@@ -142,11 +143,6 @@ class _ServerConverter(Collector):
             else:
                 self.lost(source, f"model {target}", values.CALLERS_VALUE if values.is_unknown(target) else _NO_MODEL)
         return target.rstrip("/") if target and len(target) > 1 else target
-
-    def _handle(self, target: str | None) -> str | None:
-        """Return the model's handle: the served one, or the one named outside the command."""
-        named = (each for each in (target, self.launch.model) if each and re.fullmatch(forms.HANDLE, each))
-        return next(named, None)
 
     def _path(self, path: str) -> None:
         """Set a served path; for a GGUF file, its directory and file name."""

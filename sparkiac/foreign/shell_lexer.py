@@ -18,7 +18,6 @@ from sparkiac.foreign.shell_parts import Cursor, HereDocument, Simple, Text, Wor
 
 MAX_CHARACTERS: Final = 1 << 18
 _MAX_DEPTH: Final = 20
-_TOO_LONG: Final = f"more than {MAX_CHARACTERS} characters of commands"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
 _SINGLE: Final = "'\u2018\u2019\u201a"
 _PLAIN: Final = re.compile(rf"[^\s{_DOUBLE}{_SINGLE}\\$`;&|<>()]+")
@@ -34,7 +33,7 @@ def simple_commands(text: str, *, line: int = 1, indent: int | None = None) -> t
     Raises Unreadable if a quote or bracket is not closed.
     """
     if len(text) > MAX_CHARACTERS:
-        raise Unreadable(_TOO_LONG, line=line)
+        raise Unreadable(f"more than {MAX_CHARACTERS} characters of commands", line=line)
     check_characters(text, line)
     lexer = _Lexer(text.replace("\r\n", "\n"), line=line, indent=indent).run()
     return Text(tuple(lexer.commands), tuple(lexer.found)), tuple(lexer.notes)
@@ -283,10 +282,8 @@ class _Lexer(Cursor):
         end = self._end_of_commands() if commands else self.matching()
         raw = self.text[self.at : end]
         found = _BRACED.fullmatch(raw[2:-1]) if raw.startswith("${") else None
-        if found is None:
-            self._add(WordPart(raw, quoted=quoted, name=""))
-        else:
-            self._add(WordPart(raw, quoted=quoted, name=found[1], operator=found[2] or "", other=found[3] or ""))
+        name, operator, other = found.groups("") if found is not None else ("", "", "")
+        self._add(WordPart(raw, quoted=quoted, name=name, operator=operator, other=other))
         self.advance(end)
 
     def _end_of_commands(self) -> int:

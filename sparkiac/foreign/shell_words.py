@@ -262,11 +262,8 @@ class _Expander:
         if value is not None and (is_set or not part.operator.endswith(("-", "="))):
             return _indexed(part, value)
         if not part.operator.endswith(("-", "=")):
-            return (
-                f"${{{name}}}"
-                if name and not name[0].isalpha() and name[0] != "_"
-                else total(part.text, self.variables)
-            )
+            is_parameter = name and not name[0].isalpha() and name[0] != "_"  # of the script or the shell
+            return f"${{{name}}}" if is_parameter else total(part.text, self.variables)
         why = f"the default is used, because the file does not set {name}"
         self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
         found = self._replacement(part)
