@@ -14,6 +14,10 @@ HUB_HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFO
 """Variables that name the directory of the model hub's cache."""
 HUB_HOME: Final = "/root/.cache/huggingface"
 """That directory, if no variable names another one."""
+STAGED: Final = "weights are staged in the model store, which is mounted read-only"
+"""Why no variable and no option names the directory of downloads."""
+REPLACED: Final = {"download_dir": STAGED}
+"""Option of a server whose whole effect sparkiac provides otherwise → how."""
 TRANSLATED: Final = frozenset({"method", "model", "num_speculative_tokens"})
 """Keys of `speculative` that each engine writes in its own form; the others are vLLM's."""
 CONTAINER: Final[Mapping[str, Any]] = {

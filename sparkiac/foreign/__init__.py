@@ -21,8 +21,8 @@ __all__ = [
     "recognised",
 ]  # fmt: skip
 
-IMPORTED: Final = ("markdown", "inspect", "systemd", "sparkrun", "eugr", "compose", "shell", "docker-run")
-"""Formats that are read, in the order in which they are tried."""
+IMPORTED: Final = ("markdown", "shell", "inspect", "systemd", "sparkrun", "eugr", "compose", "docker-run")
+"""Formats that are read, in the order in which they are tried: a page or script can contain files of the others."""
 EXPORTED: Final = ("docker-run", "compose", "eugr", "sparkrun")
 """Formats that are written."""
 

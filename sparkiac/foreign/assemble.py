@@ -72,7 +72,8 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
     data: dict[str, Any] = {"name": name}
     stores = dict.fromkeys(entry.store for _, entry in found if entry.kind == "deployment" and entry.store)
     store = next(iter(stores), draft.STORE)
-    if any(entry.kind == "deployment" or _stores(entry) for _, entry in found):
+    mounts = [each for _, entry in found for each in entry.data.get("mounts", {}).values()]  # of services
+    if any(entry.kind == "deployment" for _, entry in found) or any(each["source"] == "model_store" for each in mounts):
         data["defaults"] = {"model_store": store}
         comments["defaults", "model_store"] = [] if stores else [_STORE]
     names = _link_names(found)
@@ -98,11 +99,6 @@ def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequenc
     files = ", ".join(dict.fromkeys(redaction.redacted(file) for file, _ in found))
     head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
     return head + yamlwrite.dump(data, comments)
-
-
-def _stores(entry: DraftEntry) -> bool:
-    """Return whether a service mounts the model store."""
-    return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
 
 
 def _turns(found: Sequence[DraftEntry]) -> dict[str, Any]:

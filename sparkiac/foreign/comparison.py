@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sparkiac import engines
-from sparkiac.engines.engine import CACHE, HUB_HOMES
+from sparkiac.engines.engine import CACHE, HUB_HOMES, REPLACED, STAGED
 from sparkiac.foreign import machines, match, redaction, server, serving, values
 from sparkiac.foreign.collector import named
 from sparkiac.foreign.draft import DraftEntry
@@ -23,8 +23,8 @@ from sparkiac.resolve import catalogued
 from sparkiac.resolve.leaves import Leaves
 from sparkiac.source.wording import dotted
 
-_ELSEWHERE: Final = frozenset({"served_model_name", "alias", "revision", "tokenizer_revision"})
-"""Options that are compared in another form, or that the lock sets; address and port are, too."""
+_ELSEWHERE: Final = frozenset({"served_model_name", "alias", "revision", "tokenizer_revision", *REPLACED})
+"""Options that are compared in another form, or whose effect sparkiac provides; address and port are, too."""
 _UNSET: Final = {machines.PIPELINE: 1}
 """What an option is without being set, on every engine."""
 _SPECULATIVE: Final = "speculative_config"
@@ -246,7 +246,7 @@ def _of_variables(found: ServerLaunch, read: _ServerSide, drafted: _ServerSide) 
         there = drafted.env.get(each.name)
         if each.value is None or each.value == there or read.located(each.value) == drafted.located(there):
             continue
-        why = "weights are staged in the model store" if each.name in HUB_HOMES else ""
+        why = STAGED if each.name in HUB_HOMES else ""
         yield Difference(each.line, f"-e {each.name}", there, (each.name,), why)
 
 

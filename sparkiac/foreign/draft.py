@@ -25,6 +25,7 @@ from sparkiac.resolve import catalogued
 
 _MAX_SETTINGS: Final = 1000
 _LONGEST_NAME: Final = 40
+_LONGEST_TITLE: Final = 200
 _RESERVED: Final = UNITS_OF_SPARKIAC | DIRECTORIES_OF_SPARKIAC
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})
 _ENDS: Final = "it exits by itself, so it is neither a deployment nor a service"
@@ -114,7 +115,8 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     head: dict[str, Any] = {"recipe": chosen.recipe} if chosen.recipe else {"engine": server.engine}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
-    head |= {"description": launch.description} if _is_title(launch.description) else {}
+    title = launch.description or ""
+    head |= {"description": title} if len(title) <= _LONGEST_TITLE and re.fullmatch(forms.TITLE, title) else {}
     name = unused(slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
     data, refused = without_invalid(head | nested(differences), "deployment", launch.line)
     return DraftEntry(
@@ -159,10 +161,6 @@ def nested(leaves: Mapping[Path, Any]) -> dict[str, Any]:
     return collector.nested({path: leaves[path] for path in paths})
 
 
-def _is_title(text: str | None) -> bool:
-    return text is not None and len(text) <= 200 and re.fullmatch(forms.TITLE, text) is not None  # noqa: PLR2004
-
-
 def _missing(engine: str, present: Container[Path]) -> dict[Path, Any]:
     """Return placeholders for required values that neither the file nor the recipe has."""
     placeholder: dict[Path, Any] = {("model",): placeholders.MODEL, ("image",): placeholders.IMAGE}
@@ -174,7 +172,8 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
     """Find the model store, and the model that a path without a handle serves."""
     store, handle = server.store, match.handle_of(server)
     if server.path is None:
-        nameless = [] if handle or _is_reported(server) else [lost(server.launch.line, "model", _NAMELESS)]
+        is_reported = any(note.kind == "lost" and note.what.startswith("model") for note in server.notes)
+        nameless = [] if handle or is_reported else [lost(server.launch.line, "model", _NAMELESS)]
         return store.source if store else None, {}, nameless
     volume = mounts.containing(server.launch, server.path)
     inner = server.path[len(volume.target) + 1 :] if volume else ""
@@ -190,11 +189,6 @@ def _weights(server: ServerLaunch, chosen: Match) -> tuple[str | None, dict[Path
         return (volume.source if known else None), {("model",): inner}, [note]
     what = f"model {server.path}, on the host {redaction.redacted(source)}" if volume else f"model {server.path}"
     return store.source if store else None, {}, [lost(server.launch.line, what, _NAMELESS)]
-
-
-def _is_reported(server: ServerLaunch) -> bool:
-    """Return whether a note already reports a problem with the model."""
-    return any(note.kind == "lost" and note.what.startswith("model") for note in server.notes)
 
 
 def without_invalid(data: dict[str, Any], kind: str, line: int) -> tuple[dict[str, Any], list[Note]]:

@@ -20,10 +20,8 @@ from sparkiac.resolve import catalogued
 from sparkiac.resolve.leaves import Leaves, constant
 
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
-_REMOVED_IF_UNSET: Final = frozenset({"set", "env", "speculative"})
-"""If a recipe sets one of these and the launch does not, the draft removes the recipe's value."""
-_MOVED_KEYS: Final = frozenset({"set", "env", "speculative"})
-"""Keys whose paths change with the mount of the model store."""
+_OF_SERVER: Final = frozenset({"set", "env", "speculative"})
+"""What a recipe sets there and the launch does not, the draft removes; paths there move with the model store."""
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
@@ -152,7 +150,7 @@ def _differences(entry: Match, server: ServerLaunch) -> tuple[dict[Path, Any], l
     if by_handle and ("model_path",) in entry.leaves and "model_path" not in engines.named(server.engine).needs:
         found["model_path",] = None
     for path, (value, origin) in entry.leaves.items():
-        unset = path[0] in _REMOVED_IF_UNSET and path not in own
+        unset = path[0] in _OF_SERVER and path not in own
         if unset and origin.layer.startswith(_LAYERS) and not _is_cache(value):
             found[path] = None
     return found, notes
@@ -263,7 +261,7 @@ def _use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]
         return
     if store is not None and own_stores and store.target not in own_stores:
         for path, value in own.items():
-            if path[0] in _MOVED_KEYS or path[:2] == ("container", "prelude"):
+            if path[0] in _OF_SERVER or path[:2] == ("container", "prelude"):
                 own[path] = mounts.with_moved_paths(value, server.launch, store.target, own_stores[0])
     for path in [each for each in (*own, *held) if each[0] == "env" and each[-1] in HUB_HOMES]:
         own.pop(path, None)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sparkiac.engines.engine import HUB_HOMES
 from sparkiac.foreign import values
-from sparkiac.foreign.launch import Launch, Note, Volume, corrected, lost
+from sparkiac.foreign.launch import Launch, Note, OptionValue, Volume, corrected, lost
 from sparkiac.model import forms
 from sparkiac.report import Path, placeholders
 
@@ -18,8 +18,6 @@ _COMPILE_CACHES: Final = re.compile(
     r"|/\.triton|/\.nv|/\.tilelang|/\.config/vllm|/torchinductor.*|/triton[-_]cache|/vllm[-_](compile[-_])?cache|/cache)"
 )
 _STORES: Final = frozenset({"/models", "/root/models", "/hf", "/huggingface", "/models/drafter-cache"})
-_CACHE_SETTINGS: Final = (*(("env", name) for name in HUB_HOMES), ("set", "download_dir"))
-"""Settings that name the directory of the Hugging Face cache."""
 _WITH_PATHS: Final = frozenset({"set", "speculative"})
 """Keys whose values can contain paths that the server reads."""
 _OWN_CACHE: Final = "compiled code is kept in a separate cache for each image, model and set of options"
@@ -44,9 +42,12 @@ class StoreMount(NamedTuple):
     """The source as written in the file."""
 
 
-def store(launch: Launch, leaves: Mapping[Path, Any], path: str | None) -> StoreMount | None:
-    """Find the mount of the model store: the Hugging Face cache, the directory of HF_HOME and the like, or /models."""
-    homes = [str(leaves[each]) for each in _CACHE_SETTINGS if each in leaves]
+def store(
+    launch: Launch, leaves: Mapping[Path, Any], path: str | None, downloads: OptionValue | None
+) -> StoreMount | None:
+    """Find the mount of the model store: the Hugging Face cache, that of HF_HOME or --download-dir, or /models."""
+    homes = [str(leaves["env", name]) for name in HUB_HOMES if ("env", name) in leaves]
+    homes += [str(downloads.value)] if downloads is not None else []
     for volume in launch.volumes:
         if volume.target == path:
             continue

@@ -75,12 +75,8 @@ def entrypoint(container: Container) -> tuple[str | None, tuple[str, ...]]:
     """
     if not container.command.pre_start:
         return None, container.command.words
-    return "/bin/sh", (
-        "-c",
-        " && ".join(
-            (*map(escape.shell_command, container.command.pre_start), f"exec {escape.shell_command(container.argv)}")
-        ),
-    )
+    before = map(escape.shell_command, container.command.pre_start)
+    return "/bin/sh", ("-c", " && ".join((*before, f"exec {escape.shell_command(container.argv)}")))
 
 
 def server_command(container: Container) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ MAX_CHARACTERS: Final = 100_000
 _PASSES: Final = 10
 """Number of passes that replace placeholders inside values, as in sparkrun."""
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_BEGINS_JSON: Final = re.compile(r"""\{\s*["{}]|\[\s*["{\[\]0-9]""")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPEN, _CLOSE = "\x00", "\x01"
 """Stand for literal braces until all values are filled in; a YAML file cannot contain these characters."""
@@ -268,11 +269,7 @@ def _json_is_valid(text: str) -> bool:
         words = split(text)
     except Unreadable:
         return False
-    return all(_is_json(part) for word in words for part in (word, word.partition("=")[2]) if _begins_json(part))
-
-
-def _begins_json(word: str) -> bool:
-    return re.match(r"""\{\s*["{}]|\[\s*["{\[\]0-9]""", word) is not None
+    return all(_is_json(part) for word in words for part in (word, word.partition("=")[2]) if _BEGINS_JSON.match(part))
 
 
 def _is_json(word: str) -> bool:

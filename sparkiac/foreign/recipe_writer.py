@@ -23,11 +23,9 @@ _NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
 class RecipeDraft(NamedTuple):
     """The parts that recipes of eugr and of sparkrun have in common."""
 
-    container: Container
     nodes: int
     command: str
-    """With placeholders; literal braces are doubled if `doubled` is true."""
-    doubled: bool
+    """With placeholders."""
     defaults: Mapping[str, str | int | float]
     env: Mapping[str, str]
     notes: tuple[str, ...]
@@ -43,15 +41,8 @@ def build(nodes: Sequence[HostContainer], kind: str, *, doubled: bool) -> Recipe
     rows = (program, *sorted(options))
     prelude = [f"{_braces(escape.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
-    return RecipeDraft(
-        first,
-        len(nodes),
-        command,
-        doubled,
-        defaults,
-        _env(first),
-        (*node.notes(nodes, kind), *_not_exported(first, words)),
-    )
+    notes = (*node.notes(nodes, kind), *_not_exported(first, words))
+    return RecipeDraft(len(nodes), command, defaults, _env(first), notes)
 
 
 def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -113,20 +104,14 @@ def _rows(
 ) -> list[str]:
     """Write the command with one option on each line, and move these values to the defaults."""
     rows: list[str] = []
-    at = 0
-    while at < len(words):
-        word, following = words[at], words[at + 1 : at + 2]
-        name = names.get(word.replace("_", "-"))
-        text = _braces(escape.shell_word(word), doubled=doubled)
-        at += 1
-        if name is not None and following and _PLAIN.fullmatch(following[0]):
-            defaults[name] = _number(following[0])
-            text += f" {{{name}}}"
-            at += 1
-        if not rows or word.startswith("--") or (word.startswith("-") and len(rows) > 1):  # `python3 -m` is a program
-            rows.append(text)
-        else:
-            rows[-1] += f" {text}"
+    for words_of_option in _options(words):
+        flag, *values = words_of_option
+        texts = [_braces(escape.shell_word(word), doubled=doubled) for word in words_of_option]
+        name = names.get(flag.replace("_", "-"))
+        if name is not None and values and _PLAIN.fullmatch(values[0]):
+            defaults[name] = _number(values[0])
+            texts[1] = f"{{{name}}}"
+        rows.append(" ".join(texts))
     return rows
 
 
@@ -155,20 +140,14 @@ def _env(container: Container) -> dict[str, str]:
 
 def fetched(container: Container, models: Iterable[str]) -> tuple[str, ...]:
     """Return notes on commits to download first, because the launcher downloads the newest ones."""
-    commits = container.weights.commits
-    return tuple(
-        f"fetch {each} at {commits[each]} first: its launcher downloads the newest commit"
-        for each in models
-        if each in commits
-    )
+    commits, why = container.weights.commits, "first: its launcher downloads the newest commit"
+    return tuple(f"fetch {each} at {commits[each]} {why}" for each in models if each in commits)
 
 
 def _not_exported(container: Container, words: Sequence[str]) -> tuple[str, ...]:
     """Return notes on what a recipe cannot express. Mounts of weights are noted only if the command uses their path."""
-    found = [
-        f"not exported: {key} from a secret; set the variable in the container"
-        for key in node.secret_variables(container)
-    ]
+    why = "from a secret; set the variable in the container"
+    found = [f"not exported: {key} {why}" for key in node.secret_variables(container)]
     stored = {container.weights.store, *(f"{container.weights.store}/{each}" for each in container.weights.directories)}
     found += [
         f"not exported: mount {mount.source} at {mount.target}"

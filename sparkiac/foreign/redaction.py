@@ -91,7 +91,7 @@ def _positions(text: str) -> Iterator[tuple[int, int]]:
     comments = [found.span() for found in _COMMENT.finditer(text)]
     done = 0
     for name in _NAMES.finditer(text):
-        if name.start() < done or not is_secret_name(name[1]):
+        if name.end(2) < done or not is_secret_name(name[1]):
             continue
         value = _VALUE.match(text, name.end(2))
         if value is None or value[0].startswith(("$", "/", "~")) or not _assigns(name, value[0]):

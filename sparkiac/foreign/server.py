@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.catalog import releases
 from sparkiac.engines import Engine
+from sparkiac.engines.engine import REPLACED
 from sparkiac.foreign import machines, mounts, redaction, serving, table_options, values, vllm_options
 from sparkiac.foreign.collector import Collector, ImportedValue
 from sparkiac.foreign.launch import CommandLine, EnvVariable, Launch, Note, OptionValue
@@ -18,7 +19,6 @@ from sparkiac.source import secrets
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
 _STAGED: Final = "weights are staged before the start, so the server needs no token; secrets are files on the host"
-_DOWNLOADED: Final = "weights are staged in the model store, where HF_HOME points"
 _NO_MODEL: Final = "not a model handle and not a path in the container"
 _LITERAL: Final = "; it was readable in this file, so change it now"
 
@@ -96,10 +96,7 @@ class _ServerConverter(Collector):
         variables = (*self.launch.env, *self._exported())
         self.environment(variables)
         path = target if target and _is_path(target) else None
-        store = mounts.store(self.launch, self.leaves, path)
-        if self.leaves.pop(("set", "download_dir"), None) is not None:
-            directory = options["download_dir"]
-            self.corrected(directory.line, directory.what, _DOWNLOADED)
+        store = mounts.store(self.launch, self.leaves, path, options.get("download_dir"))
         self.container(store, path, self.start.prelude)
         port = self.engine.defaults["set"][self.engine.port] if self.server_port is None else self.server_port
         self.ports(port, port_in_command=self.server_port is not None)
@@ -107,7 +104,8 @@ class _ServerConverter(Collector):
             self.put(("bind",), "loopback", self.launch.line, "the server listens on loopback")
         if path is not None:
             self._path(path)
-        handle = self._handle(target)
+        named = (each for each in (target, self.launch.model) if each and re.fullmatch(forms.HANDLE, each))
+        handle = next(named, None)
         return ServerLaunch(
             self.launch,
             self.start.engine,
@@ -146,11 +144,6 @@ class _ServerConverter(Collector):
                 self.lost(source, f"model {target}", values.CALLERS_VALUE if values.is_unknown(target) else _NO_MODEL)
         return target.rstrip("/") if target and len(target) > 1 else target
 
-    def _handle(self, target: str | None) -> str | None:
-        """Return the model's handle: the served one, or the one named outside the command."""
-        named = (each for each in (target, self.launch.model) if each and re.fullmatch(forms.HANDLE, each))
-        return next(named, None)
-
     def _path(self, path: str) -> None:
         """Set a served path; for a GGUF file, its directory and file name."""
         head, _, name = path.rpartition("/")
@@ -162,7 +155,9 @@ class _ServerConverter(Collector):
 
     def _options(self, options: dict[str, OptionValue]) -> None:
         for each in options.values():
-            if values.is_unknown(str(each.value)) and not isinstance(each.value, dict):
+            if each.name in REPLACED:
+                self.corrected(each.line, each.what, REPLACED[each.name])
+            elif values.is_unknown(str(each.value)) and not isinstance(each.value, dict):
                 self.lost(each.line, f"{each.what} {_written(each.value)}", values.CALLERS_VALUE)
             elif not values.is_portable(each.value):
                 self.lost(each.line, each.what, "its value is too long or has characters that are not allowed")

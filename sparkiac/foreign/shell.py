@@ -19,8 +19,8 @@ _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 """Options of ssh that take a value."""
 RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})")
-_IGNORED: Final = values.words("echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
-_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
+_IGNORED: Final = values.words(": echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
+_FLOW: Final = frozenset({"[", "[[", "test", "for", "case", "continue", "break", "command", "shopt"})
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
 _ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
 _OTHER: Final = "another command; it is not imported"
@@ -63,8 +63,6 @@ class _NestedText(NamedTuple):
 
     text: str
     line: int
-    elsewhere: bool = False
-    """Whether another machine or terminal runs it."""
     parameters: Mapping[str, Value] = {}
 
 
@@ -82,9 +80,9 @@ def _nested_text(command: ShellCommand) -> _NestedText | None:
             host += 2 if _OF_SSH.fullmatch(words[host]) else 1
         if host + 1 >= len(words):
             return None
-        return _NestedText(" ".join(words[host + 1 :]), lines[host + 1], elsewhere=True)
+        return _NestedText(" ".join(words[host + 1 :]), lines[host + 1])
     if name in _DETACHED and " " in words[-1]:
-        return _NestedText(words[-1], lines[-1], elsewhere=True)
+        return _NestedText(words[-1], lines[-1])
     return None
 
 
@@ -99,13 +97,15 @@ def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ..
     staged = _downloads(commands.commands)
     waiting = [*commands.notes, *unread(document for document, launched in inside if not launched)]
     for command in commands.commands:
-        here = _launches(command, name, level)
+        here = of_command(command, name=name, level=level)
         if not here:
             waiting += [note for note in _other_command(command) if note.why != _OTHER or note.line not in read]
             continue
         before = [note for note in waiting if note.line <= command.lines[-1]]
         waiting = [note for note in waiting if note.line > command.lines[-1]]
-        found += [each._replace(model=each.model or _downloaded_model(each, staged)) for each in here]
+        for each in here:
+            model = next((staged[volume.source] for volume in each.volumes if volume.source in staged), None)
+            found.append(each._replace(model=each.model or model))
         first = len(found) - len(here)
         found[first] = found[first]._replace(notes=(*before, *found[first].notes))
     found += [each for _, launched in inside for each in launched]
@@ -145,13 +145,12 @@ def joined(found: Sequence[Launch], text: str) -> tuple[Launch, ...]:
     return tuple(mounts.with_downloads(each, text) for each in chosen)
 
 
-def _launches(command: ShellCommand, name: str, level: int) -> tuple[Launch, ...]:
+def of_command(command: ShellCommand, *, name: str = "", level: int = 0) -> tuple[Launch, ...]:
+    """Return what a command starts: in a container, in a shell or on another machine, or itself."""
     inner = _nested_text(command) if level < _MAX_DEPTH else None
     if inner is not None and RUNS.search(inner.text):
         commands = script(inner.text, variables=inner.parameters, line=inner.line)
-        found = launches(commands, name=name, level=level + 1)
-        if any(each.image is not None or each.inside is not None for each in found) or inner.elsewhere:
-            return found
+        return launches(commands, name=name, level=level + 1)
     launch = docker_command.launch(command) or serving.without_image(command)
     return () if launch is None else (launch,)
 
@@ -189,8 +188,3 @@ def _downloads(commands: tuple[ShellCommand, ...]) -> dict[str, str]:
             if handle is not None and handle != target:
                 found[target.rstrip("/")] = handle
     return found
-
-
-def _downloaded_model(launch: Launch, staged: Mapping[str, str]) -> str | None:
-    """Return the model that was downloaded to one of the mounted directories."""
-    return next((staged[each.source] for each in launch.volumes if each.source in staged), None)

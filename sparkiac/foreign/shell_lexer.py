@@ -18,13 +18,12 @@ from sparkiac.foreign.shell_parts import Cursor, HereDocument, Simple, Text, Wor
 
 MAX_CHARACTERS: Final = 1 << 18
 _MAX_DEPTH: Final = 20
-_TOO_LONG: Final = f"more than {MAX_CHARACTERS} characters of commands"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
 _SINGLE: Final = "'\u2018\u2019\u201a"
 _PLAIN: Final = re.compile(rf"[^\s{_DOUBLE}{_SINGLE}\\$`;&|<>()]+")
 _IN_DOUBLE: Final = re.compile(rf"[^{_DOUBLE}\\$`]+")
 _BLANK: Final = re.compile(r"[^\S\n]+")
-_CONTINUED: Final = re.compile(r"\\([^\S\n]*)\n")
+_CONTINUED: Final = re.compile(r"\\([^\S\n]*)(?:\n|(?<=[^\S\n])(?=#))")
 _BRACED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL)
 
 
@@ -34,7 +33,7 @@ def simple_commands(text: str, *, line: int = 1, indent: int | None = None) -> t
     Raises Unreadable if a quote or bracket is not closed.
     """
     if len(text) > MAX_CHARACTERS:
-        raise Unreadable(_TOO_LONG, line=line)
+        raise Unreadable(f"more than {MAX_CHARACTERS} characters of commands", line=line)
     check_characters(text, line)
     lexer = _Lexer(text.replace("\r\n", "\n"), line=line, indent=indent).run()
     return Text(tuple(lexer.commands), tuple(lexer.found)), tuple(lexer.notes)
@@ -216,13 +215,16 @@ class _Lexer(Cursor):
 
     def _backslash(self) -> None:
         found = _CONTINUED.match(self.text, self.at)
-        if found is None:
+        if found is None or (self.parts is not None and not found[0].endswith("\n")):
             self._add(WordPart(self.text[self.at + 1 : self.at + 2], quoted=True))
             self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
             self.corrected("\\", "a blank after the backslash ends the command; read as a continued line")
         self.advance(found.end())
+        if not found[0].endswith("\n"):
+            self.comment(behind_words=True)
+            self.advance(min(self.at + 1, len(self.text)))
         comments = shell_parts.COMMENTS.match(self.text, self.at)
         if comments is not None:
             self.corrected("#", "a comment ends the command; read as a continued line")
@@ -280,10 +282,8 @@ class _Lexer(Cursor):
         end = self._end_of_commands() if commands else self.matching()
         raw = self.text[self.at : end]
         found = _BRACED.fullmatch(raw[2:-1]) if raw.startswith("${") else None
-        if found is None:
-            self._add(WordPart(raw, quoted=quoted, name=""))
-        else:
-            self._add(WordPart(raw, quoted=quoted, name=found[1], operator=found[2] or "", other=found[3] or ""))
+        name, operator, other = found.groups("") if found is not None else ("", "", "")
+        self._add(WordPart(raw, quoted=quoted, name=name, operator=operator, other=other))
         self.advance(end)
 
     def _end_of_commands(self) -> int:

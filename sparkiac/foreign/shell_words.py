@@ -34,7 +34,8 @@ _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
 _CLOSED_BY: Final = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac"}
 _STARTS: Final = re.compile(r"\b(?:docker|podman|nerdctl)\b.*\b(?:run|create)\b", re.DOTALL)
 _TESTS: Final = frozenset({"[", "[[", "test"})
-_IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
+_IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$(\{)?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])(?(2)(?::?-[^{}$`\n]*)?\})")
+"""An escape, or a variable; the default of one that the script does not set is left to the reader of the document."""
 _MAX_DEPTH: Final = 9
 """Limit for defaults within defaults, such as ${A:-${B:-c}}."""
 _MAX_OPEN: Final = 500
@@ -192,7 +193,7 @@ class _Expander:
         return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
 
     def _in_document(self, found: re.Match[str]) -> str:
-        value = found[1] or self.variables.get(found[2], f"${{{found[2]}}}")
+        value = found[1] or self.variables.get(found[3], found[0] if found[2] else f"${{{found[3]}}}")
         return value if isinstance(value, str) else " ".join(value)
 
     def _declare(self, words: Sequence[Word], *, is_conditional: bool) -> None:
@@ -261,14 +262,14 @@ class _Expander:
         if value is not None and (is_set or not part.operator.endswith(("-", "="))):
             return _indexed(part, value)
         if not part.operator.endswith(("-", "=")):
-            return (
-                f"${{{name}}}"
-                if name and not name[0].isalpha() and name[0] != "_"
-                else total(part.text, self.variables)
-            )
+            is_parameter = name and not name[0].isalpha() and name[0] != "_"  # of the script or the shell
+            return f"${{{name}}}" if is_parameter else total(part.text, self.variables)
         why = f"the default is used, because the file does not set {name}"
         self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
-        return self._replacement(part)
+        found = self._replacement(part)
+        if part.operator.endswith("="):
+            self.variables[name] = found if isinstance(found, str) else " ".join(found)
+        return found
 
     def _replacement(self, part: WordPart) -> Value:
         bare = '"' not in part.other and "'" not in part.other

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sparkiac import catalog, engines
 from sparkiac.foreign import (
@@ -150,40 +150,19 @@ def _generated(file: RecipeFile, runtime: str, model: str | None, settings: Mapp
         file.lost(file.line("runtime"), f"runtime: {runtime}", why)
         recipe_reader.note_unused_defaults(file, settings, "no command uses it", kind="lost")
         return RecipeCommand(())
-    made = _generate(known, model, settings)
-    why = f"sparkrun 0.4.2 has no option for this key when it starts {runtime}"
-    unknown = [key for key in made.unknown if key not in _READ_BY_SPARKRUN]
-    recipe_reader.note_unused_defaults(file, unknown, why, kind="lost")
-    lines = tuple(file.line("model") if key == "model" else file.line("defaults", key) for key in made.keys)
-    return RecipeCommand(made.argv, lines)
-
-
-class _GeneratedCommand(NamedTuple):
-    """A command, and the defaults that it does not use."""
-
-    argv: tuple[str, ...]
-    keys: tuple[str, ...]
-    """The default that each word comes from; `model` for the first words."""
-    unknown: tuple[str, ...]
-
-
-def _generate(runtime: SparkrunRuntime, model: str, settings: Mapping[str, object]) -> _GeneratedCommand:
-    """Build the command that sparkrun generates from these defaults."""
     is_file = model.lower().endswith(".gguf") or "/" not in model
-    start = (runtime.start_file if is_file else ()) or runtime.start
-    pairs = [(word, "model") for word in (*start, model)]
+    start = (known.start_file if is_file else ()) or known.start
+    pairs = [(word, file.line("model")) for word in (*start, model)]
     unknown: list[str] = []
-    for key, value in {**runtime.defaults, **settings}.items():
-        option = _option(runtime, key, settings)
-        if value is None:
-            continue
-        if option is None:
+    for key, value in {**known.defaults, **settings}.items():
+        option = _option(known, key, settings)
+        if value is not None and option is not None:
+            pairs += [(word, file.line("defaults", key)) for word in _option_words(known, key, option, value)]
+        elif value is not None and key not in _READ_BY_SPARKRUN:
             unknown.append(key)
-            continue
-        words = _switch_words(runtime, key, option, value)
-        words = [option, *_words(key, value)] if words is None else words
-        pairs += [(word, key) for word in words]
-    return _GeneratedCommand(tuple(word for word, _ in pairs), tuple(key for _, key in pairs), tuple(unknown))
+    why = f"sparkrun 0.4.2 has no option for this key when it starts {runtime}"
+    recipe_reader.note_unused_defaults(file, unknown, why, kind="lost")
+    return RecipeCommand(tuple(word for word, _ in pairs), tuple(line for _, line in pairs))
 
 
 def _option(runtime: SparkrunRuntime, key: str, settings: Mapping[str, object]) -> str | None:
@@ -195,14 +174,16 @@ def _option(runtime: SparkrunRuntime, key: str, settings: Mapping[str, object]) 
     return renamed or (spelled[key] if key in (*runtime.same_name, *switches) else None)
 
 
-def _switch_words(runtime: SparkrunRuntime, key: str, option: str, value: object) -> list[str] | None:
-    """Return the words of a switch; None for an option with a value."""
+def _option_words(runtime: SparkrunRuntime, key: str, option: str, value: object) -> list[str]:
+    """Return the words of an option: of a switch, those that turn it on or off; none for its default."""
     on, off = str(value).lower() not in _FALSE, [f"--no-{option.removeprefix('--')}"]
     if key in runtime.written_if_false:
         return [] if on else off
     if key in runtime.on_by_default:
         return [option] if on else off
-    return ([option] if on else []) if key in runtime.switches else None
+    if key in runtime.switches:
+        return [option] if on else []
+    return [option, *_words(key, value)]
 
 
 def _words(key: str, value: object) -> Iterator[str]:

@@ -24,6 +24,7 @@ _OPTION: Final = "an inventory cannot set this container option"
 _DEFAULTS: Final = {"gpus": "all", "network": "host"}
 _SETTINGS: Final = {each.docker.replace("-", "_"): each for each in KEYED}
 """Key of `executor_config` → setting."""
+_UNDERSTOOD: Final = frozenset({*_SETTINGS, "entrypoint", "restart_policy", "devices"})
 _DOCKER: Final = "docker"
 _LAYERS: Final = ("defaults", "env")
 _SHORT_NAMES: Final = dict(zip(("tp", "pp", "dp", "ep"), (*machines.KEYS, "expert_parallel"), strict=True))
@@ -38,8 +39,9 @@ def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
     values = {key: _words(value) for key, value in file.mapping("executor_config").items() if value is not None}
     stated: dict[Path, Tree] = {("container", "ipc"): "host"}
     for key, words in values.items():
-        stated |= _stated(key, words)[0]
-        if not _is_understood(key, words):
+        found, refused = docker.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
+        stated |= found
+        if refused or not (key in _UNDERSTOOD or words == [_DEFAULTS.get(key)]):
             kind, why = _option(key.replace("_", "-"), words)
             line = file.line("executor_config", key)
             file.add(Note(kind, line, f"executor_config: {summary(key, ' '.join(words))}", why))
@@ -54,20 +56,6 @@ def with_container_settings(file: RecipeFile, launch: Launch) -> Launch:
 
 def _words(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
-
-
-def _stated(key: str, words: list[str]) -> tuple[dict[Path, Tree], list[Note]]:
-    return docker.settings((_SETTINGS[key], word, 1) for word in words if key in _SETTINGS)
-
-
-def _is_understood(key: str, words: list[str]) -> bool:
-    match key:
-        case "gpus" | "network":
-            return words == [_DEFAULTS[key]]
-        case _ if key in _SETTINGS:
-            return not _stated(key, words)[1]
-        case _:
-            return key in {"entrypoint", "restart_policy", "devices"}
 
 
 def _option(name: str, words: list[str]) -> tuple[str, str]:

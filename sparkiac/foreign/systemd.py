@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.foreign import docker, docker_command, redaction, serving, shell
+from sparkiac.foreign import docker, redaction, shell
 from sparkiac.foreign.launch import (
     ENV_FILE,
     NO_SETTING,
@@ -25,7 +25,6 @@ from sparkiac.foreign.launch import (
     lost,
 )
 from sparkiac.foreign.shell_parts import ShellCommand
-from sparkiac.foreign.shell_words import script
 from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
@@ -105,9 +104,10 @@ def _launch(unit: list[_Setting], name: str, given: Mapping[str, str]) -> Launch
     notes = [lost(each.line, each.text, ENV_FILE) for each in unit if each.key == "EnvironmentFile"]
     started = next((each for each in unit if each.key == "ExecStart" and each.value), None)
     command = _command(started, env, notes, given) if started else None
-    launch = _of_command(command) if command else None
-    if launch is None:
+    found = shell.of_command(command) if command else ()
+    if not found:
         return None
+    launch = found[0]
     times = dict(_times(unit, notes))
     notes += (note for setting in unit if setting is not started and (note := _other(setting)) is not None)
     title = next((each.value for each in unit if each.key == "Description"), None)
@@ -119,15 +119,6 @@ def _launch(unit: list[_Setting], name: str, given: Mapping[str, str]) -> Launch
         notes=(*notes, *launch.notes),
         once=False,
     )
-
-
-def _of_command(command: ShellCommand) -> Launch | None:
-    """Find the container that a command runs, also inside a shell, or the server that it starts directly."""
-    words = command.words
-    if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
-        found = shell.launches(script(words[2], line=command.line), name="")
-        return found[0] if found else None
-    return docker_command.launch(command) or serving.without_image(command)
 
 
 def _command(

@@ -67,12 +67,9 @@ def read(kind: str | None, word: str) -> Any:  # noqa: ANN401  any option value
 
 
 def guessed(words: tuple[str, ...]) -> Any:  # noqa: ANN401
-    """Convert the words of an unknown option."""
-    if not words:
-        return True
-    if len(words) > 1:
-        return tuple(_scalar(word) for word in words)
-    return _scalar(words[0])
+    """Convert the words of an unknown option; without one it is a switch."""
+    found = tuple(map(_scalar, words))
+    return found if len(found) > 1 else found[0] if found else True
 
 
 def is_portable(value: object, depth: int = 0) -> bool:

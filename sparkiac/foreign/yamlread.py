@@ -134,14 +134,8 @@ def extended(services: Mapping[str, Any], name: str, depth: int = 0) -> Any:  # 
     """Return a service merged with the services that it extends within the same file."""
     own = services[name]
     extends = own.get("extends") if isinstance(own, dict) else None
-    base = extends.get("service") if isinstance(extends, dict) else extends
-    if (
-        is_elsewhere(extends)
-        or not isinstance(base, str)
-        or base not in services
-        or base == name
-        or depth > _MAX_EXTENDS
-    ):
+    base = str(extends.get("service") if isinstance(extends, dict) else extends)
+    if is_elsewhere(extends) or base not in services.keys() - {name} or depth > _MAX_EXTENDS:
         return own
     inherited = extended(services, base, depth + 1)
     return _overlaid(inherited, own) if isinstance(inherited, dict) else own

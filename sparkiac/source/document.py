@@ -42,9 +42,5 @@ class Document(NamedTuple):
             mark = self.keys.get(path[:length]) or self.values.get(path[:length])
             if mark is not None:
                 return self.loc(mark)
-        return self.loc(self._start())
-
-    def _start(self) -> Mark:
-        """Position of the first character after leading comments."""
-        line, column = self.values[()][:2] if () in self.values else (1, 1)
-        return Mark(line, column, line, column + 1)
+        line, column = self.values[()][:2] if () in self.values else (1, 1)  # after leading comments
+        return self.loc(Mark(line, column, line, column + 1))

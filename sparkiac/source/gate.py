@@ -50,7 +50,7 @@ _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _HOSTS: Final = "hosts"
 _SECTIONS: Final = frozenset({"deployments", "services"})
-_OF_MONITORING: Final = frozenset({"grafana", "prometheus", "timer"})
+_OF_MONITORING: Final = frozenset(("monitoring", name) for name in ("grafana", "prometheus", "timer"))
 _SECOND: Final = -1
 """Path index of the value of a repeated key, so that it does not replace the positions of the first one."""
 
@@ -134,7 +134,7 @@ class _Strict(EventReader):
     def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401
         """Read a scalar. A literal secret is refused and replaced here, so that no later stage can print it."""
         found = secrets.literal(event.value, path)
-        if found is None or (self.in_secret and not secrets.is_variable(path)):
+        if found is None or (self.in_secret and secrets.variable(path) is None):
             return self._plain(event)
         self._refuse(event, found)
         return _HIDDEN
@@ -235,11 +235,5 @@ class _Strict(EventReader):
 
 def present_name(path: Path, key: str) -> str:
     """Return the present name of a key in the mapping at `path`: inventories may use its former name forever."""
-    return _HOSTS if key == FORMER_HOSTS and _runs_on_hosts(path) else key
-
-
-def _runs_on_hosts(path: Path) -> bool:
-    match path:
-        case (section, name):
-            return section in _SECTIONS or (section == "monitoring" and name in _OF_MONITORING)
-    return False
+    is_entry = len(path) == 2 and (path[0] in _SECTIONS or path in _OF_MONITORING)  # noqa: PLR2004  section and name
+    return _HOSTS if key == FORMER_HOSTS and is_entry else key

@@ -107,7 +107,7 @@ def literal(text: str, path: Path) -> str | None:
     found = literals(text)
     if found:
         return found[0].what
-    name = _variable(path)
+    name = variable(path)
     return None if name is None or text in _NO_SECRETS or text.startswith("/") else f"is the value of {name}"
 
 
@@ -118,12 +118,8 @@ def behind_option(option: object, value: object) -> bool:
     return is_option(option) and can_be_real(value)
 
 
-def is_variable(path: Path) -> bool:
-    """Return whether a value belongs to a variable or an option that contains a secret."""
-    return _variable(path) is not None
-
-
-def _variable(path: Path) -> str | int | None:
+def variable(path: Path) -> str | int | None:
+    """Return the variable or option of a value if its name is that of a secret, or else None."""
     named = (key for parent, key in pairwise(path) if parent in _VARIABLES and is_named(str(key)))
     return next(named, None)
 

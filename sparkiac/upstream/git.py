@@ -73,8 +73,8 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
         message = f"{revision or 'an empty text'} is not a revision; name a commit, a branch or a tag, such as main"
         raise ProgramError(message)
     found = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
-    commit = _Commit(found.decode().strip(), revision)
-    return {path: _blob(folder, blob) for path, blob in _listed(folder, commit, paths)}
+    listed = _listed(folder, found.decode().strip(), revision, paths)
+    return {path: _blob(folder, blob) for path, blob in listed}
 
 
 def fetch(url: str, revision: str, path: str, *, signers: Collection[str] = ()) -> FetchedFiles:
@@ -94,7 +94,7 @@ def fetch(url: str, revision: str, path: str, *, signers: Collection[str] = ()) 
         if signers:
             _verify(folder, commit, signers)
         top = "" if path == "." else f"{path}/"
-        below = _listed(folder, _Commit(commit, revision), filter(None, [top]), fetching=True)
+        below = _listed(folder, commit, revision, filter(None, [top]), fetching=True)
         listed = [each for each in below if each[0].endswith(SUFFIX)]
         if len(listed) > MAX_FILES:
             raise ProgramError(f"{path} has {len(listed)} files; at most {MAX_FILES} are read")
@@ -143,23 +143,17 @@ def _told(folder: Path, commit: str, form: str) -> str:
     return _output(folder, "show", "--no-patch", f"--format={form}", commit).decode(errors="replace").strip()
 
 
-class _Commit(NamedTuple):
-    hash: str
-    name: str
-    """Branch, tag or commit as the user wrote it."""
-
-
 def _listed(
-    folder: Path, commit: _Commit, paths: Iterable[str], *, fetching: bool = False
+    folder: Path, commit: str, revision: str, paths: Iterable[str], *, fetching: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Return path and blob of each file; refuse symbolic links."""
-    listed = _output(folder, "ls-tree", "-r", "-z", commit.hash, "--", *paths, fetching=fetching).split(b"\0")
+    """Return path and blob of each file; refuse symbolic links. `revision` is the commit as the user wrote it."""
+    listed = _output(folder, "ls-tree", "-r", "-z", commit, "--", *paths, fetching=fetching).split(b"\0")
     for entry in filter(None, listed):
         about, _, raw = entry.partition(b"\t")
         mode, kind, blob = about.split()
         path = raw.decode(errors="surrogateescape")
         if mode == _SYMLINK:
-            raise ProgramError(f"{path} is a symbolic link in {commit.name}; name the file that it points to")
+            raise ProgramError(f"{path} is a symbolic link in {revision}; name the file that it points to")
         if kind == _FILE:
             yield path, blob.decode()
 

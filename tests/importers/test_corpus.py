@@ -18,6 +18,7 @@ import yaml
 
 from sparkiac import pipeline
 from sparkiac.commands.import_ import read_files
+from sparkiac.engines.engine import REPLACED
 from sparkiac.foreign import eugr, sparkrun
 from sparkiac.foreign.assemble import inventory
 
@@ -110,6 +111,7 @@ def verdict(importer: ModuleType, path: Path) -> str:
     leader = next(each for host in planned[1].hosts for each in host.containers)
     wanted = values((eugr_words if importer is eugr else sparkrun_words)(data(path)))
     rendered = values(leader.argv)
+    wanted = {name: value for name, value in wanted.items() if name.lstrip("-").replace("-", "_") not in REPLACED}
     other = [name for name, value in wanted.items() if rendered.get(name) != value]
     told = [name for name in other if any(name in note.what or str(wanted[name]) in note.what for note in entry.notes)]
     return "equal" if not other else "told" if told == other else "silent"

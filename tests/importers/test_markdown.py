@@ -123,6 +123,7 @@ def test_a_page_without_anything_is_refused() -> None:
         ("#!/usr/bin/env bash\ndocker run x", "run", "shell"),
         ("A=1\ndocker run x", "run.sh", "shell"),
         ("services:\n  a:\n    image: x\n", "a.yaml", "compose"),
+        ("cat >x <<EOF\nservices:\n  a:\n    image: x\nEOF\ndocker compose up", "run.sh", "shell"),
         ("\n# x\n[Unit]\nA=b\n[Service]\nExecStart=docker run x\n", "a", "systemd"),
         ("", "x.service", "systemd"),
         ('[{"Config": {}, "HostConfig": {}}]', "a", "inspect"),

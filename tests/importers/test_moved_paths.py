@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.engines.engine import STAGED
 from tests.importers.texts import imported, loaded
 
 NGC = "nvcr.io/nvidia/vllm:26.04-py3"
@@ -42,8 +43,14 @@ def test_what_is_in_a_mount_within_the_mount_stays() -> None:
 def test_a_download_directory_is_the_model_store(directory: str) -> None:
     found = imported(f"{STORE} --download-dir {directory}")
     assert "download_dir" not in found.entry.data["set"]
-    assert "--download-dir" in found.whys("corrected")
+    assert found.whys("corrected")["--download-dir"] == STAGED
     assert found.entry.store == "/srv/hf"
+
+
+def test_a_variable_and_an_option_for_downloads_are_one_sentence() -> None:
+    found = imported(f"{STORE.replace('-p 1', '-e HF_HOME=/x -p 1')} --download-dir $HF_HOME --load-format auto")
+    assert [note.what for note in found.entry.notes if note.why == STAGED] == ["--download-dir", "-e HF_HOME"]
+    assert not found.whys("lost")
 
 
 def test_the_mount_of_a_download_directory_is_the_model_store() -> None:

@@ -213,6 +213,7 @@ def test_a_line_is_shown_only_if_it_contains_no_secret(line: str, shown: bool) -
         ("# key: 8f7a9c2d8f7a9c2d", {"8f7a9c2d8f7a9c2d"}),
         ("url: https://a/#x token: Medusa1", {"Medusa1"}),
         ("X=postgres://u:geheim17@db", {"geheim17"}),
+        ("--api-key: 'X_TOKEN: geheim17'", {"X_TOKEN:", "geheim17"}),
     ],
 )
 def test_a_word_behind_a_key_in_a_comment_is_not_a_secret(text: str, hidden: set[str]) -> None:
