@@ -22,6 +22,7 @@ from ..local import LocalHost, say
 from ..network import doors, rules
 from ..network.doors import Doors
 from ..network.nft import DoorsError
+from ..network.rules import ControlGroup
 from . import store
 
 SILENT = "silent"
@@ -55,7 +56,8 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
     """
     listed, egress = clients(machine, plan), plan["egress"]
     try:
-        doors.change(machine, lambda found: joined(found, listed, egress))
+        groups = control_groups(machine, egress)
+        doors.change(machine, lambda found: joined(found, listed, egress, groups))
     except (DoorsError, OSError) as error:
         fault = f"the lists of clients and of egress are not in force: {error}"
         if not plan["nft_optional"]:
@@ -63,9 +65,33 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
         say(fault)
 
 
-def joined(found: Doors, listed: Mapping[str, Clients], egress: Mapping[str, list[str]]) -> Doors:
+def joined(
+    found: Doors,
+    listed: Mapping[str, Clients],
+    egress: Mapping[str, list[str]],
+    groups: Mapping[str, ControlGroup],
+) -> Doors:
     """Return the record with further lists."""
-    return found._replace(clients={**found.clients, **listed}, egress={**found.egress, **egress})
+    return found._replace(
+        clients={**found.clients, **listed}, egress={**found.egress, **egress}, programs={**found.programs, **groups}
+    )
+
+
+def control_groups(machine: LocalHost, egress: Mapping[str, list[str]]) -> dict[str, ControlGroup]:
+    """Return the units without a container that run, with their control groups; raise DoorsError if one has none."""
+    found = {}
+    for name in egress:
+        if machine.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml").exists():
+            continue
+        show = machine.run("systemctl", "show", "--property=ControlGroup", "--value", local.unit_file(name))
+        path = show.output.strip().strip("/")
+        numbers = {place: doors.number(machine, place) for place in (path, f"unified/{path}") if path}
+        place = next((place for place, number in numbers.items() if number), None)
+        if place is not None:
+            found[name] = ControlGroup(place, numbers[place] or 0, len(path.split("/")))
+        elif path:
+            raise DoorsError(f"{name} has no unified control group, by which nftables would know it")
+    return found
 
 
 def clients(machine: LocalHost, plan: dict[str, Any]) -> dict[str, Clients]:
@@ -129,14 +155,15 @@ def restore(machine: LocalHost) -> None:
     try:
         plan = store.installed(machine)
         units, listed = plan["units"], clients(machine, plan)
-        wrong = wrong_units(machine, units)
+        wrong, groups = wrong_units(machine, units), control_groups(machine, plan["egress"])
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
     pending = switch_state.readable(machine).pending is not None
 
     def renewed(found: Doors) -> Doors:
-        kept = found if pending else found._replace(clients={}, egress={})
-        return current(joined(kept, listed, plan["egress"]), [unit["name"] for unit in units])._replace(wrong=wrong)
+        kept = found if pending else found._replace(clients={}, egress={}, programs={})
+        whole = joined(kept, listed, plan["egress"], groups)
+        return current(whole, [unit["name"] for unit in units])._replace(wrong=wrong)
 
     doors.change(machine, renewed)
 
