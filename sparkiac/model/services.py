@@ -121,6 +121,9 @@ class HermesAgentService(_ServiceFields):
     """Where its API listens: loopback, lan (the address of the host), fabric, or any."""
     reachable_from: tuple[Network, ...] | None = None
     """Networks and addresses of the clients that may connect to the port; default is that of the host."""
+    egress: tuple[Network, ...] | None = None
+    """Networks and addresses that it may connect to; `['0.0.0.0/0', '::/0']` is everything. Default: the server that it
+    uses, and no name server."""
     env: Mapping[VariableName, Line | int | None] | None = None
     """Further environment variables. Never a secret."""
     timeouts: Timeouts | None = None

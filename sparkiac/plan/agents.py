@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
 from sparkiac.model.services import Alias, OpenClawService, Sampling
 from sparkiac.plan.container import ModelServer, Program
+from sparkiac.plan.links import is_address
 from sparkiac.plan.parts import Dependency, Export, Secret, stated_bytes
 from sparkiac.plan.topology import bind_address
 from sparkiac.report import Path
@@ -65,12 +66,20 @@ def program(
         ),
         listen=(address, service.port),
         clients=service.reachable_from,
+        egress=_egress(service, model_server),
         health_path=service.health,
         server=ModelServer(served=service.served_names),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
         timeouts=service.timeouts,
     )
+
+
+def _egress(service: ResolvedHermesAgentService, model_server: Dependency) -> tuple[str, ...] | None:
+    """Return what it may connect to: by default its server, or everything if that one has a name, not an address."""
+    address = model_server.hostname or ""
+    default = (address,) if is_address(address) else None
+    return default if service.egress is None else service.egress
 
 
 def _environment(service: ResolvedHermesAgentService, address: str, state: str) -> dict[str, str]:

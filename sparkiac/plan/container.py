@@ -266,6 +266,8 @@ class Program(NamedTuple):
     dependencies: tuple[Dependency, ...]
     clients: tuple[str, ...] | None = None
     """Networks and addresses that may connect to it; None is everybody who reaches it."""
+    egress: tuple[str, ...] | None = None
+    """Networks and addresses that it may connect to; None is everything."""
     memory_bytes: int | None = None
     """Memory that it uses, from the inventory."""
     memory_source: str = INVENTORY
@@ -284,7 +286,7 @@ class Program(NamedTuple):
     @property
     def network(self) -> ContainerNetwork:
         """Return its network settings, in the same form as for a container."""
-        return ContainerNetwork(listen=self.listen, clients=self.clients)
+        return ContainerNetwork(listen=self.listen, clients=self.clients, egress=self.egress)
 
     @property
     def checks(self) -> Checks:

@@ -59,7 +59,7 @@ def privileges(plan: Plan) -> Iterator[tuple[str, str, str]]:
     for host in plan.hosts:
         for unit in host.units:
             if isinstance(unit, Program):
-                yield host.name, unit.name, f"runs on the host as {unit.user}, without a container"
+                yield host.name, unit.name, f"runs on the host as {unit.user}, without a container; {_connects(unit)}"
             elif found := [*_of_container(unit)]:
                 yield host.name, unit.name, "; ".join(found)
 
@@ -71,7 +71,7 @@ def _of_container(unit: Container) -> Iterator[str]:
     if unit.network.host:
         yield "uses the network of the host"
     if unit.network.egress != ():
-        yield f"connects to {'everything' if unit.network.egress is None else names(unit.network.egress)}"
+        yield _connects(unit)
     if confined.ipc == "host":
         yield "shares memory with every process of the host"
     if not confined.read_only:
@@ -84,6 +84,11 @@ def _of_container(unit: Container) -> Iterator[str]:
         yield "sees every model of the store"
     if unit.server.options.get("trust_remote_code"):
         yield "runs code from the repository of its model"
+
+
+def _connects(unit: Container | Program) -> str:
+    egress = unit.network.egress
+    return f"connects to {'everything' if egress is None else names(egress) if egress else 'nothing'}"
 
 
 def _overdue(plan: Plan, today: date) -> Iterator[tuple[str, str, str]]:

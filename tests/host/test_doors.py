@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import time
+from functools import partial
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +27,6 @@ from tests.plan.fleets import ONES, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.host.traffic import Network
 
@@ -303,13 +307,22 @@ else:
     found.sendto(b"query", (sys.argv[1], 53))
 """
 
+AS_USER = "import encodings.idna, os; os.setuid(65534)"
 
-def query(network: Network, address: str) -> str:
-    """Send a query to the port of DNS of the client, from the container; return what arrives."""
+
+def query(network: Network, address: str, group: Path | None = None) -> str:
+    """Send a query to the port of DNS of the client, from the container or a group of the host; return what arrives."""
     server = network.start("client", UDP, address, "serve")
     assert server.stdout
     assert server.stdout.readline() == "ready\n"
-    network.start("container", UDP, address).wait()
+    if group is None:
+        network.start("container", UDP, address).wait()
+    else:
+        argv = network.spaces.within(
+            "host", sys.executable, "-ISc", UDP.replace("found =", f"{AS_USER}\nfound =", 1), address
+        )
+        enter = partial((group / "cgroup.procs").write_text, "0")
+        subprocess.run(argv, preexec_fn=enter, check=False, stderr=subprocess.DEVNULL)
     return server.communicate("sent\n")[0].strip()
 
 
@@ -334,10 +347,101 @@ def test_a_confined_container_answers_and_connects_to_nothing(network: Network, 
     assert query(network, "10.77.1.2") == "query"
 
 
+GROUP = f"sparkiac-test{os.getpid()}.slice/sparkiac-agent.service"
+MOUNTED = 'mount -t cgroup2 none /sys/fs/cgroup; exec "$@"'
+"""`ip netns exec` has mounted another /sys."""
+
+
+@pytest.fixture
+def group(network: Network, machine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:  # noqa: ANN401
+    """Yield the directory of a control group, which nft finds and systemctl names; skip without unified ones."""
+    found = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    mounted = next((Path(words[1]) for words in found if words[2] == "cgroup2"), None)
+    if mounted is None:
+        pytest.skip("needs unified control groups")
+    within, run = network.spaces.within, local.LocalHost.run
+
+    def told(self: Any, *argv: str) -> Any:  # noqa: ANN401
+        if argv[0] == "systemctl":
+            return local.CommandResult(0, f"/{GROUP}\n", "")
+        return run(self, *within("host", "sh", "-c", MOUNTED, "sh", *argv))
+
+    monkeypatch.setattr(type(machine), "run", told)
+    link = machine.path("/sys/fs/cgroup")
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(mounted)
+    (mounted / GROUP).mkdir(parents=True)
+    yield mounted / GROUP
+    doors.change(machine, lambda _: doors.Doors())
+    link.unlink()
+    leave(mounted / GROUP)
+    (mounted / GROUP).parent.rmdir()
+
+
+def leave(group: Path) -> None:
+    """Take all processes out of a control group and remove it, as the end of its unit does."""
+    for process in (group / "cgroup.procs").read_text().split():
+        (group.parents[1] / "cgroup.procs").write_text(process)
+    group.rmdir()
+
+
+def test_a_program_of_the_host_connects_to_what_its_list_names(
+    network: Network,
+    machine: Any,  # noqa: ANN401
+    group: Path,
+) -> None:
+    """By TCP, by UDP and by a query for a name, over IPv4, IPv6 and loopback; other programs of its user are free."""
+    agent, other, root = (Caller(network, "host", uid) for uid in (65534, 65534, 0))
+    for each in (agent, root):
+        (group / "cgroup.procs").write_text(str(each.process.pid))
+    places = ["10.77.1.2:9100", "fd77:1::2:9106", "127.0.0.1:9001", "10.77.2.3:8000"]
+    assert agent.call("hold", places[0]) == "ok"
+    unit = {"name": "sparkiac-agent", "listen": OWN, "turns": []}
+    plan = {"turns": [], "units": [unit], "clients": {}, "nft_optional": False}
+
+    def reached(*egress: str) -> list[bool]:
+        opening.allow(machine, {**plan, "egress": {"sparkiac-agent": [*egress]}})
+        return [found == "ok" for found in reach(agent, *places)]
+
+    assert [query(network, each, group) for each in ("10.77.1.2", "fd77:1::2")] == ["query"] * 2
+    assert reached() == [False] * 4
+    assert [query(network, each, group) for each in ("10.77.1.2", "fd77:1::2")] == ["nothing"] * 2
+    assert agent.call("again", places[0]) == "ok"
+    assert [reach(each, *places) for each in (other, root)] == [["ok"] * 4] * 2, "and the gate in its unit"
+    assert reach(Caller(network, "client"), OWN) == ["ok"]
+    assert reached("10.77.1.2") == [True, False, False, False]
+    assert query(network, "10.77.1.2", group) == "query"
+    assert reached("fd77:1::/64", "127.0.0.1") == [False, True, True, False]
+    assert reached("0.0.0.0/0", "::/0") == [True] * 4
+
+
+def test_a_program_that_starts_again_is_confined_again(
+    network: Network,
+    machine: Any,  # noqa: ANN401
+    group: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its control group is another one then; between the two, the rules of others can be written."""
+    plan = {**installed("sparkiac-agent"), "egress": {"sparkiac-agent": []}, "nft_optional": False}
+    opening.allow(machine, plan)
+    leave(group)
+    doors.close(machine, "sparkiac-b", OTHER)
+    group.mkdir()
+    opening.allow(machine, plan)
+    agent = Caller(network, "host", 65534)
+    (group / "cgroup.procs").write_text(str(agent.process.pid))
+    assert reach(agent, "10.77.1.2:9100") == [REFUSED]
+    assert "changed by another program" not in capsys.readouterr().err
+
+
 def test_a_record_of_a_former_version_keeps_what_it_has(machine: Any) -> None:  # noqa: ANN401
     doors.admit(machine, "_9001", ["9001"], ["10.77.1.2"])
     path = machine.path(doors.RECORD)
-    former = {key: value for key, value in json.loads(path.read_text()).items() if key not in {"clients", "egress"}}
+    former = {
+        key: value
+        for key, value in json.loads(path.read_text()).items()
+        if key not in {"clients", "egress", "programs"}
+    }
     path.write_text(json.dumps(former))
     assert list(doors.read(machine).peers) == ["_9001"]
 

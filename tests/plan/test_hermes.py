@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sparkiac.model.resolved import ResolvedTimeouts
 from sparkiac.plan import Export, Secret
+from sparkiac.render import generation
+from sparkiac.words import audit
 from tests.plan.fleets import checked, deployment, planned, said
 
 if TYPE_CHECKING:
@@ -84,6 +88,38 @@ def test_it_listens_where_bind_says(bind: str, listens: str) -> None:
 
 def test_it_asks_a_model_beside_it_on_loopback() -> None:
     assert agent("bind: loopback").config["model"]["base_url"] == "http://127.0.0.1:8001/v1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "more", "egress"),
+    [
+        ((), "", ("192.168.1.11",)),
+        (("bind: fabric",), "", ("fd77::11",)),
+        (("bind: loopback",), "", ("127.0.0.1",)),
+        ((), ", egress: []", ()),
+        ((), ", egress: [192.168.1.11, 10.9.0.0/16]", ("192.168.1.11", "10.9.0.0/16")),
+    ],
+)
+def test_it_connects_to_its_model_unless_the_inventory_lists_more(
+    lines: tuple[str, ...], more: str, egress: tuple[str, ...]
+) -> None:
+    link = ", fabric: {links: [{interface: e, address: 'fd77::11/64'}]}}"
+    plan = planned(fleet(*lines, more=more).replace("192.168.1.11}", f"192.168.1.11{link}"))
+    [host] = plan.hosts
+    [found] = host.programs
+    assert found.network.egress == egress
+    assert json.loads(generation.render(host, defaultdict(tuple)).content)["egress"]["sparkiac-agent"] == [*egress]
+    shown = " and ".join(egress) or "nothing"
+    assert ("spark-01", "agent", f"runs on the host as spark, without a container; connects to {shown}") in [
+        *audit.privileges(plan)
+    ]
+
+
+def test_a_model_whose_host_has_a_name_restricts_nothing_and_the_audit_says_so() -> None:
+    hosts = "spark-01: {address: spark-01.lan}, spark-02: {address: 192.168.1.12}"
+    text = deployment(TOOLS, "bind: any", host=hosts) + f"services:\n  agent: {{{AGENT}, uses: chat}}\n"
+    text = text.replace("hermes-agent, hosts: spark-01", "hermes-agent, hosts: spark-02")
+    assert "without a container; connects to everything" in str([*audit.privileges(planned(text))])
 
 
 def test_another_model_port_and_variable() -> None:
