@@ -96,7 +96,7 @@ def _documents(
     clients |= {client.api_key.secret: name for name, client in service.clients.items()}
     servers = sorted({route["secret"] for route in routes if route["secret"]})
     keys = GatewayKeys(clients, tuple(servers), service.tls)._asdict()
-    files = {"haproxy.cfg": _configuration(service, routes, listen), "keys.json": keys}
+    files = {"haproxy.cfg": _configuration(service, routes, listen), "usage.lua": {}, "keys.json": keys}
     return files, tuple(dict.fromkeys((*clients, *servers)))
 
 
@@ -118,6 +118,7 @@ def _configuration(service: ResolvedGatewayService, routes: list[dict[str, Any]]
         "listen": listen,
         "metrics": f"{LOOPBACK}:{service.metrics_port}",
         "keys": _KEYS,
+        "config": _CONFIG,
         "tls": service.tls is not None,
         "threads": _THREADS,
         "max_connections": service.max_connections,
