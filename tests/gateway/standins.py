@@ -184,11 +184,11 @@ def free_port() -> int:
 class Gateway:
     """A running HAProxy."""
 
-    def __init__(self, root: Path, servers: Mapping[str, int], text: str = FLEET, **changed: object) -> None:
-        """Write configuration and keys of the gateway of a plan; `servers` has the port of each deployment."""
+    def __init__(self, root: Path, servers: Mapping[str, int], text: str = FLEET, **more: str) -> None:
+        """Write configuration and keys of the gateway of a plan; `servers` has their ports, `more` further secrets."""
         self.host, self.port, self.metrics = LocalHost(root), free_port(), free_port()
         config, _, keys = (each.content for each in containers(text)["spark-02/gateway"].documents)
-        for name, value in KEYS.items():
+        for name, value in {**KEYS, **more}.items():
             self.secret(name, value)
         directory = root / "etc/sparkiac/gateway/config"
         directory.mkdir(parents=True)
@@ -204,7 +204,7 @@ class Gateway:
         places["threads"] = min(config["threads"], os.cpu_count() or 1)  # 3.2 warns of more than there are CPUs
         (directory / "usage.lua").write_bytes(fill("gateway/usage.lua.j2", {}))
         self.file = directory / "haproxy.cfg"
-        self.file.write_bytes(fill("gateway/haproxy.cfg.j2", {**config, **places, **changed}))
+        self.file.write_bytes(fill("gateway/haproxy.cfg.j2", {**config, **places}))
         self.log = root / "log"
 
     def secret(self, name: str, value: str) -> None:
@@ -224,12 +224,12 @@ class Gateway:
         return done.returncode, done.stdout + done.stderr
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[Gateway]:
+    def running(self, ready: Callable[[], bool] | None = None) -> Iterator[Gateway]:
         """Run it as the image does: a master and a worker."""
         with self.log.open("wb") as log:
             self.process = subprocess.Popen([haproxy(), "-W", "-db", "-f", str(self.file)], stdout=log, stderr=log)
             try:
-                until(lambda: self.ask("GET", "/health").status == 200)
+                until(ready or (lambda: self.ask("GET", "/health").status == 200))
                 yield self
             finally:
                 self.process.terminate()
