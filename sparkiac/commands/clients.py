@@ -32,10 +32,11 @@ def clients(inventory: Path, deployment: str | None, client: str | None, output_
     Exit codes: 0 printed, 2 bad input, or a program that cannot use the deployment.
     """
     plan = planned(inventory, output_format).plan
+    from sparkiac.commands.secrets import store
     from sparkiac.words import clients as words
     from sparkiac.words.page import Verbatim, plain
 
-    servers = words.of(plan)
+    servers = words.of(plan, store.authority(Path("secrets") / f"{plan.name}.json"))
     if not servers:
         reject("no deployment of the inventory accepts requests")
     if deployment is not None:

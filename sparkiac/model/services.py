@@ -193,8 +193,9 @@ class GatewayService(_ServiceFields):
     """Key of the services of this inventory, and of everybody without an entry under `clients`."""
     clients: dict[Name, GatewayClient] = {}
     """Clients with keys of their own, by name."""
-    tls: AbsolutePath | None = None
-    """File on the host with certificate, chain and key as PEM; without one, requests are not encrypted."""
+    tls: AbsolutePath | SecretRef | None = None
+    """File on the host, or secret, with certificate, chain and key as PEM; `sparkiac secrets new` issues the secret.
+    Without either, requests are not encrypted."""
     max_body_mib: Annotated[int, Field(ge=1, le=64)] | None = None
     """Largest body of a request in MiB; default 8. The plan counts the memory for it."""
     max_connections: Annotated[int, Field(ge=16, le=16_384)] | None = None

@@ -203,6 +203,8 @@ class Container(NamedTuple):
     """Secrets and their files in the container; the first one is its own API key, if it has one."""
     reloaded: tuple[str, ...] = ()
     """Secrets that its unit reads when it starts or reloads, and that are not mounted; the first one is its own key."""
+    certificate: str | None = None
+    """The one of `reloaded` with the certificate that it serves with, which sparkiac issues."""
     dependencies: tuple[Dependency, ...] = ()
     """Deployments and services that it uses."""
     memory_bytes: int | None = None

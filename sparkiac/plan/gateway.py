@@ -14,8 +14,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
+from sparkiac.host.local import SECRETS
 from sparkiac.host.preflight.expectations import GatewayKeys
 from sparkiac.memory.values import MIB
+from sparkiac.model.base import SecretRef
 from sparkiac.model.resolved import ResolvedGatewayService, ResolvedOllamaService
 from sparkiac.plan.confinement import Confinement
 from sparkiac.plan.container import Checks, Container, ContainerCommand, ContainerNetwork, ModelServer, Storage
@@ -59,6 +61,7 @@ def container(
     service = fleet.services[name]
     assert isinstance(service, ResolvedGatewayService), "its kind says so"  # noqa: S101
     address = bind_address(fleet.hosts[service.hosts], service.bind)
+    certificate = service.tls.secret if isinstance(service.tls, SecretRef) else None
     documents, secrets = _documents(service, _routes(routes, links, fleet), f"{locally(address)}:{service.port}")
     directory, encrypted = f"/etc/sparkiac/{name}/config", service.tls is not None
     known = catalog.service_kind(service.kind)
@@ -81,7 +84,8 @@ def container(
         checks=Checks(http_check(health), None if encrypted else service.health),
         timeouts=service.timeouts,
         server=ModelServer(served=() if encrypted else service.served_names),
-        reloaded=secrets,
+        reloaded=(*secrets, certificate) if certificate else secrets,
+        certificate=certificate,
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib) or _memory_bytes(service),
         documents=tuple(ConfigDocument(f"{directory[1:]}/{file}", content) for file, content in documents.items()),
@@ -95,8 +99,9 @@ def _documents(
     clients = {service.api_key.secret: DEFAULT_CLIENT}
     clients |= {client.api_key.secret: name for name, client in service.clients.items()}
     servers = sorted({route["secret"] for route in routes if route["secret"]})
-    keys = GatewayKeys(clients, tuple(servers), service.tls)._asdict()
-    files = {"haproxy.cfg": _configuration(service, routes, listen), "keys.json": keys}
+    tls = f"{SECRETS}/{service.tls.secret}" if isinstance(service.tls, SecretRef) else service.tls
+    keys = GatewayKeys(clients, tuple(servers), tls)._asdict()
+    files = {"haproxy.cfg": _configuration(service, routes, listen), "usage.lua": {}, "keys.json": keys}
     return files, tuple(dict.fromkeys((*clients, *servers)))
 
 
@@ -118,6 +123,7 @@ def _configuration(service: ResolvedGatewayService, routes: list[dict[str, Any]]
         "listen": listen,
         "metrics": f"{LOOPBACK}:{service.metrics_port}",
         "keys": _KEYS,
+        "config": _CONFIG,
         "tls": service.tls is not None,
         "threads": _THREADS,
         "max_connections": service.max_connections,

@@ -51,7 +51,7 @@ class BindMount(NamedTuple):
 
 
 class ConfigDocument(NamedTuple):
-    """A generated configuration file of a container: JSON or that of HAProxy if its name ends so, else YAML."""
+    """A generated configuration file of a container: JSON or one of HAProxy if its name ends so, else YAML."""
 
     file: str
     """Path on the host, without the leading slash."""

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from sparkiac.plan import Container, Plan, exposure, weights
 from sparkiac.plan.container import Program
 from sparkiac.plan.exposure import OpenPort, SecretReader
+from sparkiac.plan.topology import LOOPBACK
 from sparkiac.render import summary
 from sparkiac.report import Finding
 from sparkiac.words.page import Blocks, Data, Row, bullets, duration, names, section, table
 
 _RULES: Final = "SEC"
+AUTHORITY: Final = "ca"
+"""Name of the certificate of a fleet's own authority."""
+_SOON_DAYS: Final = 30
 
 
-def page(plan: Plan, findings: Iterable[Finding], today: date) -> Blocks:
+class IssuedCertificate(NamedTuple):
+    """A certificate of the authority of the fleet, or its own."""
+
+    name: str
+    """Name of its secret, or `ca`."""
+    names: tuple[str, ...]
+    """Names and addresses that it is for; none of the authority."""
+    ends: date
+
+
+def page(plan: Plan, findings: Iterable[Finding], certificates: Iterable[IssuedCertificate], today: date) -> Blocks:
     """Return the audit as a page."""
     ports = [port for host in plan.hosts for port in exposure.of(host)]
     yield from section(
@@ -25,16 +39,23 @@ def page(plan: Plan, findings: Iterable[Finding], today: date) -> Blocks:
     yield from section("Answered without the key", table(("units", "paths"), _keyless(ports)))
     yield from section("What containers may do beyond the default", table(("host", "unit", "may"), privileges(plan)))
     yield from section("Secrets", table(("secret", "read by", "hosts"), _secrets(plan)))
+    yield from section(
+        "Certificates", table(("certificate", "for", "ends", "to do"), _certificates(plan, certificates, today))
+    )
     yield from section("Overdue pins", table(("host", "pinned", "review was due"), _overdue(plan, today)))
     yield from section("Findings", bullets(f"{each.code}: {each.message}" for each in doubtful(findings)))
 
 
-def data(plan: Plan, findings: Iterable[Finding], today: date) -> Data:
+def data(plan: Plan, findings: Iterable[Finding], certificates: Iterable[IssuedCertificate], today: date) -> Data:
     """Return the audit as plain data."""
     return {
         "ports": [port._asdict() for host in plan.hosts for port in exposure.of(host)],
         "privileges": [dict(zip(("host", "unit", "may"), each, strict=True)) for each in privileges(plan)],
         "secrets": [dict(zip(("secret", "read_by", "hosts"), each, strict=True)) for each in _secrets(plan)],
+        "certificates": [
+            dict(zip(("name", "for", "ends", "to_do"), each, strict=True))
+            for each in _certificates(plan, certificates, today)
+        ],
         "overdue": [dict(zip(("host", "since", "review_by"), each, strict=True)) for each in _overdue(plan, today)],
         "findings": [{"code": each.code, "message": each.message} for each in doubtful(findings)],
     }
@@ -96,6 +117,27 @@ def _overdue(plan: Plan, today: date) -> Iterator[tuple[str, str, str]]:
     for host in plan.hosts:
         if host.pins is not None and date.fromisoformat(host.pins.review_by) < today:
             yield host.name, host.pins.since, host.pins.review_by
+
+
+def certified(plan: Plan, secret: str) -> tuple[str, ...]:
+    """Return the names and addresses of the servers that have this certificate; none if it is another secret."""
+    hosts = [host for host, unit in plan.containers if unit.certificate == secret]
+    found = [name for host in hosts for name in (host.address, host.name)]
+    return tuple(dict.fromkeys((*found, LOOPBACK, "localhost"))) if hosts else ()
+
+
+def _certificates(
+    plan: Plan, certificates: Iterable[IssuedCertificate], today: date
+) -> Iterator[tuple[str, str, str, str]]:
+    """Return each certificate with its names, its last day, and why it must be replaced."""
+    for each in certificates:
+        wanted = certified(plan, each.name)
+        missing = [name for name in wanted if name not in each.names]
+        late = (each.ends - today).days < _SOON_DAYS
+        why = f"is not for {names(missing)}: " if missing else "ends: " if late else ""
+        if wanted or each.name == AUTHORITY:
+            what = f"sparkiac secrets rotate {each.name}" if wanted else "make another one (docs/gateway.md)"
+            yield each.name, names(list(each.names)) if wanted else "clients", each.ends.isoformat(), why and why + what
 
 
 def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from sparkiac.plan.values import HostPlan
 from sparkiac.words.page import Block, Blocks, Verbatim, bullets, grid, heading, line, names
 
 _CHATS: Final = frozenset({"chat", "generate"})
+_AUTHORITY: Final = "ca.crt"
 _NO_KEY: Final = "none"
 """What programs send that require a key, to a server that requires none."""
 
@@ -66,6 +67,8 @@ class ServedDeployment(NamedTuple):
     context: int | None
     """Tokens of a request and its answer; None if the server decides."""
     key: ClientKey | None
+    authority: str | None
+    """Certificate of the authority of the fleet, if its own certificate is issued by that."""
     request: str
     """Shell command that sends a request."""
     clients: Mapping[str, ClientSetup]
@@ -77,10 +80,14 @@ class _SettingsLine(Template):
     delimiter = "@"
 
 
-def of(plan: Plan) -> tuple[ServedDeployment, ...]:
-    """Return the gateways, and all deployments that accept requests."""
+def of(plan: Plan, authority: str | None = None) -> tuple[ServedDeployment, ...]:
+    """Return the gateways, and all deployments that accept requests; `authority` is the certificate of the fleet's."""
     units = [(host, unit, unit.network.listen) for host in plan.hosts for unit in host.containers]
-    gateways = [_gateway(plan, host, unit, listen) for host, unit, listen in units if listen and unit.reloaded]
+    gateways = [
+        _gateway(plan, host, unit, listen)._replace(authority=authority if unit.certificate else None)
+        for host, unit, listen in units
+        if listen and unit.reloaded
+    ]
     deployments = (
         _served(plan, host, unit, listen, ((unit, host.promises[unit.unit]),))
         for host, unit, listen in units
@@ -129,7 +136,8 @@ def _served(
         models=routed or own.models,
         context=None if unit.reloaded else own.max_model_len,
         key=key,
-        request=_request(url, key, own),
+        authority=None,
+        request=_request(url, key, own, f"{_folder(plan)}/{_AUTHORITY}" if unit.certificate else None),
         clients={name: _first(client, options, values) for name, client in catalog.clients().items()},
     )
 
@@ -148,22 +156,28 @@ def _ssh(host: HostPlan, *words: str) -> str:
     return shlex.join(("ssh", *port, *words, f"{host.user}@{host.address}" if host.user else host.address))
 
 
+def _folder(plan: Plan) -> str:
+    """Return the directory of the client's machine for what its programs read."""
+    return f"~/.config/sparkiac/{plan.name}"
+
+
 def _key(plan: Plan, host: HostPlan, secret: str) -> ClientKey:
-    there, folder = f"/etc/sparkiac/secrets/{secret}", f"~/.config/sparkiac/{plan.name}"
+    there, folder = f"/etc/sparkiac/secrets/{secret}", _folder(plan)
     fetch = f"(umask 077 && mkdir -p {folder} && {_ssh(host)} sudo cat {there} >{folder}/{secret})"
     return ClientKey(secret, there, f"secrets/{plan.name}.json", f"{folder}/{secret}", fetch)
 
 
-def _request(url: str, key: ClientKey | None, promise: Promise) -> str:
+def _request(url: str, key: ClientKey | None, promise: Promise, authority: str | None) -> str:
     """Return a command whose arguments do not contain the key: `printf` is a part of the shell."""
     words = ["curl", "-sS", f"{url}/v1/models"]
     if promise.kind in _CHATS:
         question = {"role": "user", "content": "Which city is the capital of France?"}
         body = json.dumps({"model": promise.models[0], "messages": [question], "max_tokens": 512})
         words = ["curl", "-sS", f"{url}/v1/chat/completions", "-H", "Content-Type: application/json", "-d", body]
+    trust = f" --cacert {authority}" if authority else ""
     if key is None:
-        return shlex.join(words)
-    return f"printf 'Authorization: Bearer %s\\n' \"$(cat {key.file})\" | {shlex.join([*words, '-H', '@-'])}"
+        return f"{shlex.join(words)}{trust}"
+    return f"printf 'Authorization: Bearer %s\\n' \"$(cat {key.file})\" | {shlex.join([*words, '-H', '@-'])}{trust}"
 
 
 def _setup(client: ClientSettings, unit: Container, promise: Promise, values: Mapping[str, object]) -> ClientSetup:
@@ -221,6 +235,9 @@ def page(servers: tuple[ServedDeployment, ...]) -> Blocks:
     for server in servers:
         yield heading(f"{server.name} on {server.host}")
         yield grid(_rows(server))
+        if server.authority:
+            what = f"Write its certificate authority into {_AUTHORITY} beside the key, and let programs trust it:"
+            yield from _command(what, server.authority)
         if server.tunnel:
             yield from _command("Run this on the client's machine, for as long as it is used:", server.tunnel)
         if server.key:

@@ -184,11 +184,11 @@ def free_port() -> int:
 class Gateway:
     """A running HAProxy."""
 
-    def __init__(self, root: Path, servers: Mapping[str, int], text: str = FLEET, **changed: object) -> None:
-        """Write configuration and keys of the gateway of a plan; `servers` has the port of each deployment."""
+    def __init__(self, root: Path, servers: Mapping[str, int], text: str = FLEET, **more: str) -> None:
+        """Write configuration and keys of the gateway of a plan; `servers` has their ports, `more` further secrets."""
         self.host, self.port, self.metrics = LocalHost(root), free_port(), free_port()
-        config, keys = (each.content for each in containers(text)["spark-02/gateway"].documents)
-        for name, value in KEYS.items():
+        config, _, keys = (each.content for each in containers(text)["spark-02/gateway"].documents)
+        for name, value in {**KEYS, **more}.items():
             self.secret(name, value)
         directory = root / "etc/sparkiac/gateway/config"
         directory.mkdir(parents=True)
@@ -200,9 +200,11 @@ class Gateway:
             for each in config["routes"]
         ]
         places = {"listen": f"127.0.0.1:{self.port}", "metrics": f"127.0.0.1:{self.metrics}", "routes": routes}
-        places["keys"] = str(root / "run/sparkiac-gateway/keys")
+        places |= {"keys": str(root / "run/sparkiac-gateway/keys"), "config": str(directory)}
+        places["threads"] = min(config["threads"], os.cpu_count() or 1)  # 3.2 warns of more than there are CPUs
+        (directory / "usage.lua").write_bytes(fill("gateway/usage.lua.j2", {}))
         self.file = directory / "haproxy.cfg"
-        self.file.write_bytes(fill("gateway/haproxy.cfg.j2", {**config, **places, **changed}))
+        self.file.write_bytes(fill("gateway/haproxy.cfg.j2", {**config, **places}))
         self.log = root / "log"
 
     def secret(self, name: str, value: str) -> None:
@@ -222,12 +224,12 @@ class Gateway:
         return done.returncode, done.stdout + done.stderr
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[Gateway]:
+    def running(self, ready: Callable[[], bool] | None = None) -> Iterator[Gateway]:
         """Run it as the image does: a master and a worker."""
         with self.log.open("wb") as log:
             self.process = subprocess.Popen([haproxy(), "-W", "-db", "-f", str(self.file)], stdout=log, stderr=log)
             try:
-                until(lambda: self.ask("GET", "/health").status == 200)
+                until(ready or (lambda: self.ask("GET", "/health").status == 200))
                 yield self
             finally:
                 self.process.terminate()
@@ -257,10 +259,10 @@ class Gateway:
             found = to.getresponse()
             return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
 
-    def measured(self, name: str) -> list[float]:
+    def measured(self, name: str, path: str = "/metrics") -> list[float]:
         """Return the values of a metric."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.metrics, timeout=WAIT_S)) as to:
-            to.request("GET", "/metrics")
+            to.request("GET", path)
             lines = to.getresponse().read().decode().splitlines()
         return [float(line.rpartition(" ")[2]) for line in lines if line.startswith(name)]
 

@@ -348,8 +348,75 @@ def test_the_gateways_own_key_alone_opens_its_metrics(site: Site) -> None:
     until(lambda: down in site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines())
     found = site.gateway.ask("GET", "/metrics", None, bearer()).body.splitlines()
     assert b'haproxy_server_status{proxy="route:both",server="one",state="DOWN"} 1' in found
-    assert site.gateway.ask("GET", "/metrics", None, bearer(KEYS["laptop_key"])).status == 404
-    assert site.gateway.ask("GET", "/metrics").status == 401
+    for path in ("/metrics", "/metrics/clients"):
+        assert site.gateway.ask("GET", path, None, bearer()).status == 200
+        assert site.gateway.ask("GET", path, None, bearer(KEYS["laptop_key"])).status == 404
+        assert site.gateway.ask("GET", path).status == 401
+
+
+USAGE = b'"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":3}}}'
+OTHER_USAGE = b'"usage":{"input_tokens":11,"output_tokens":7,"cache_read_input_tokens":3}}'
+FORGED = b'{"text":"\\"usage\\":{\\"prompt_tokens\\":999}",'
+FILLER = b'"x":"' + b"x" * 100_000 + b'",'
+
+
+def counted(gateway: Gateway, kind: str) -> list[float]:
+    """Return the tokens of a kind that are counted for the default client."""
+    series = f'sparkiac_gateway_tokens_total{{client="default",model="narrow",kind="{kind}"}}'
+    return gateway.measured(series, "/metrics/clients")
+
+
+@pytest.mark.parametrize("usage", [USAGE, OTHER_USAGE], ids=["openai", "anthropic"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_tokens_of_a_client_are_counted_by_model(site: Site, usage: bytes, *, streamed: bool) -> None:
+    site.one.answer = FORGED + FILLER + usage
+    if streamed:  # `usage` arrives in two parts, and the text before it is a model's
+        site.one.events = [b"data: " + FORGED + b"}\n\n", b"data: {" + usage[:30], usage[30:] + b"\n\ndata: [DONE]\n\n"]
+    for _ in range(2):
+        assert site.gateway.chat("narrow").status == 200
+    until(lambda: counted(site.gateway, "prompt") == [22])
+    assert (counted(site.gateway, "completion"), counted(site.gateway, "cached")) == ([14], [6])
+
+
+def test_an_answer_without_usage_has_no_tokens(site: Site) -> None:
+    site.one.answer = FORGED + b'"usage":null}'
+    assert site.gateway.chat("narrow").status == 200
+    until(lambda: requests(site.gateway, "narrow", "200") == [1])
+    assert counted(site.gateway, "prompt") == []
+
+
+def requests(gateway: Gateway, model: str, status: str, client: str = "default") -> list[float]:
+    """Return the number of requests of a client that had a status."""
+    labels = f'client="{client}",model="{model}",status="{status}"'
+    return gateway.measured(f"sparkiac_gateway_requests_total{{{labels}}}", "/metrics/clients")
+
+
+def test_requests_are_counted_by_client_model_and_status(site: Site) -> None:
+    gateway = site.gateway
+    for _ in range(6):
+        gateway.chat(key=KEYS["laptop_key"])
+    gateway.chat("unknown")
+    site.one.garbage = True
+    gateway.chat("narrow")
+    until(lambda: requests(gateway, "narrow", "502") == [1])
+    assert requests(gateway, "both", "200", "laptop") == [5]
+    assert requests(gateway, "", "429", "laptop") == [1]
+    assert requests(gateway, "", "404") == [1]
+    assert len(gateway.measured("sparkiac_gateway_requests_total", "/metrics/clients")) == 4
+
+
+def test_a_request_that_its_client_gives_up_ends_at_the_server_and_is_counted(site: Site) -> None:
+    site.one.hold.clear()
+    with closing(site.gateway.connection()) as to:
+        to.request("POST", "/v1/chat/completions", chat("narrow"), bearer())
+        until(lambda: site.one.asked)
+    until(lambda: requests(site.gateway, "narrow", "400") == [1])
+    site.one.events = [b"data: 1\n\n", b"data: 2\n\n"]
+    with closing(site.gateway.connection()) as to:
+        to.request("POST", "/v1/chat/completions", chat("safe"), bearer())
+        assert to.getresponse().read(9) == b"data: 1\n\n"
+    until(lambda: requests(site.gateway, "safe", "200") == [1])
+    assert len(site.gateway.measured("sparkiac_gateway_requests_total", "/metrics/clients")) == 2
 
 
 def test_an_encrypted_gateway_is_accepted(tmp_path: Path) -> None:

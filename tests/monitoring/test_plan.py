@@ -95,6 +95,8 @@ def test_a_gateway_is_collected_with_its_own_key() -> None:
     assert job["static_configs"] == [
         {"targets": ["192.168.1.11:8088"], "labels": {"gateway": "door", "host": "spark-01"}}
     ]
+    clients = jobs(text)["gateway-clients-gate_key"]
+    assert (clients["metrics_path"], clients["authorization"]) == ("/metrics/clients", job["authorization"])
     plan = checked(text, allow_unlocked=True).plan
     assert plan is not None
     assert "gate_key" in next(host.secrets for host in plan.hosts if host.name == "spark-02")

@@ -141,7 +141,7 @@ def _rolled_out(  # noqa: PLR0913
 
     path = printable(Path("secrets") / f"{fleet.plan.name}.json")
     try:
-        new = store.rotation(path, secret.name, value, password)
+        new = store.rotation(path, secret, value, password)
         given = options.parse((*words, "-e", f"@{new}"))
         code = in_session(fleet, given, "text", lambda each: each.run(asks=asks, only_check=False, older=False))
         if code is Exit.OK:

@@ -1,17 +1,30 @@
-"""The secrets that hosts need, and their file, in the form that `ansible-playbook -e @FILE` reads."""
+"""The secrets that hosts need, and their file, in the form that `ansible-playbook -e @FILE` reads.
+
+A secret that is a certificate is issued by an authority of the fleet. Its key is in a file of its own, so that no play
+has it. Certificates without their keys are files beside it, which clients and `sparkiac audit` read.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import secrets
 import stat
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sparkiac import write
 from sparkiac.commands.inputs import reject
 from sparkiac.model import answers
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.upstream import playbook
+from sparkiac.words.audit import AUTHORITY, IssuedCertificate, certified
 from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
@@ -30,6 +43,13 @@ _IGNORE: Final = "*"
 _FORM: Final = f'JSON of the form {{"{_KEY}": {{"NAME": "VALUE"}}}}'
 _ISSUED: Final = frozenset({"heartbeat", "password", "secret_url", "token"})
 """Keys of secrets that another service issues: a messenger, a mail server, a webhook."""
+_TLS: Final = "tls"
+"""Key of secrets that are certificates."""
+_CERTIFICATE: Final = ".crt"
+_DAY: Final = timedelta(days=1)
+_AUTHORITY_DAYS: Final = 3650
+_DAYS: Final = 397
+"""Some clients accept no certificate that is valid for longer."""
 _HUB: Final = "hub"
 """The key of the model hub, whose `api_key` is a token that the hub issues."""
 
@@ -43,6 +63,8 @@ class NeededSecret(NamedTuple):
     """Keys of the inventory that name it, such as `defaults.api_key`."""
     issued: bool
     """Whether another service issues its value, so that sparkiac cannot generate it."""
+    names: tuple[str, ...] = ()
+    """Names and addresses that the certificate is for, if it is one."""
 
 
 def known(path: Path) -> Collection[str]:
@@ -61,7 +83,8 @@ def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
     for host in plan.hosts:
         for name in host.secrets:
             hosts.setdefault(name, []).append(host.name)
-    return tuple(_secret(name, hosts[name], named.get(name, [])) for name in sorted(hosts))
+    found = (_secret(name, hosts[name], named.get(name, [])) for name in sorted(hosts))
+    return tuple(each._replace(names=certified(plan, each.name)) for each in found)
 
 
 def _secret(name: str, hosts: list[str], paths: list[Keys]) -> NeededSecret:
@@ -77,7 +100,7 @@ def _references(data: object, path: Keys) -> Iterator[tuple[Keys, str]]:
     if not isinstance(data, dict):
         return
     for key, value in data.items():
-        if key in SECRET_KEYS and isinstance(value, dict) and "secret" in value:
+        if key in {*SECRET_KEYS, _TLS} and isinstance(value, dict) and "secret" in value:
             yield (*path, key), value["secret"]
         else:
             yield from _references(value, (*path, key))
@@ -96,7 +119,7 @@ def complete(
         former = path.read_bytes() if path.exists() else None
         values = {} if former is None else _read(path, former, password)
         states = {each.name: _state(each, {} if each.name in replaced else values) for each in needed}
-        values |= {name: secrets.token_hex(_BYTES) for name, state in states.items() if state == "generated"}
+        values |= {each.name: _value(path, each, password) for each in needed if states[each.name] == "generated"}
         encrypts = password is not None and not (former and playbook.is_encrypted(former))
         if former is None or encrypts or "generated" in states.values():
             write.replace(path, _text(values, password), mode=_MODE)
@@ -104,7 +127,7 @@ def complete(
     return values, states
 
 
-def rotation(path: Path, name: str, given: str | None, password: Path | None) -> Path:
+def rotation(path: Path, secret: NeededSecret, given: str | None, password: Path | None) -> Path:
     """Store the new value of a secret beside the file, and return where: it stays there until all hosts have it.
 
     Without a given value it is that of an unfinished rotation, or generated. Raises click.UsageError, ProgramError and
@@ -112,15 +135,116 @@ def rotation(path: Path, name: str, given: str | None, password: Path | None) ->
     """
     _prepare(path)
     if given is not None and not (given.strip() and _is_text(given)):
-        reject(f"the new value of {name} is empty, or not UTF-8 text without NUL")
-    new = path.with_name(f"{path.stem}.{name}{_NEW}")
+        reject(f"the new value of {secret.name} is empty, or not UTF-8 text without NUL")
+    new = path.with_name(f"{path.stem}.{secret.name}{_NEW}")
     with exclusive(path.parent.parent):
         if path.exists():
             _read(path, path.read_bytes(), password)
         pending = _read(new, new.read_bytes(), password) if new.exists() else {}
-        value = given or pending.get(name) or secrets.token_hex(_BYTES)
-        write.replace(new, _text({name: value}, password), mode=_MODE)
+        value = _value(path, secret, password, given or pending.get(secret.name))
+        write.replace(new, _text({secret.name: value}, password), mode=_MODE)
     return new
+
+
+def _value(path: Path, secret: NeededSecret, password: Path | None, given: str | None = None) -> str:
+    """Return a value of a secret, a new one if none is given, and store its certificate if it has one."""
+    if not secret.names:
+        return given or secrets.token_hex(_BYTES)
+    value = given or _issued(secret, *_authority(path, password))
+    try:
+        found = x509.load_pem_x509_certificate(value.encode())
+    except ValueError:
+        reject(f"the value of {secret.name} must be PEM: the certificate, others up to its authority, and the key")
+    _publish(path, secret.name, found)
+    return value
+
+
+def _publish(path: Path, name: str, certificate: x509.Certificate) -> None:
+    file = path.with_name(f"{path.stem}.{name}{_CERTIFICATE}")
+    write.replace(file, certificate.public_bytes(Encoding.PEM), mode=_MODE)
+
+
+def _issued(secret: NeededSecret, authority: x509.Certificate, signer: ec.EllipticCurvePrivateKey) -> str:
+    """Return a certificate and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    issued = (
+        _builder(secret.names[0], authority.subject, key.public_key(), _DAYS, authority.not_valid_after_utc)
+        .add_extension(x509.SubjectAlternativeName([*map(_general, secret.names)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
+        .add_extension(usage, critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    return (issued.public_bytes(Encoding.PEM) + _private(key)).decode()
+
+
+def _authority(path: Path, password: Path | None) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """Return the certificate and the key of the authority of a fleet, which is made if there is none."""
+    file = path.with_name(f"{path.stem}.{AUTHORITY}.json")
+    if file.exists():
+        values = _read(file, file.read_bytes(), password)
+        key = load_pem_private_key(values["key"].encode(), None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey), "it was made here"  # noqa: S101
+        return x509.load_pem_x509_certificate(values["certificate"].encode()), key
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, public = f"sparkiac {path.stem}", key.public_key()
+    made = (
+        _builder(name, _named(name), public, _AUTHORITY_DAYS, None)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    values = {"certificate": made.public_bytes(Encoding.PEM).decode(), "key": _private(key).decode()}
+    write.replace(file, _text(values, password), mode=_MODE)
+    _publish(path, AUTHORITY, made)
+    return made, key
+
+
+def _builder(
+    name: str, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int, last: datetime | None
+) -> x509.CertificateBuilder:
+    """Return a certificate without extensions. It is valid since yesterday, for clocks that are slow."""
+    now = datetime.now(UTC)
+    ends = now + days * _DAY
+    number = x509.random_serial_number()
+    return x509.CertificateBuilder(issuer, _named(name), key, number, now - _DAY, min(ends, last or ends))
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _general(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def authority(path: Path) -> str | None:
+    """Return the certificate of the authority of a fleet, if it has issued one."""
+    file = path.with_name(f"{path.stem}.{AUTHORITY}{_CERTIFICATE}")
+    return file.read_text(encoding="ascii") if file.is_file() else None
+
+
+def certificates(path: Path) -> tuple[IssuedCertificate, ...]:
+    """Return the certificates that were issued last, and that of the authority."""
+    files = sorted(path.parent.glob(f"{path.stem}.*{_CERTIFICATE}"))
+    return tuple(
+        _stored(file.name[len(path.stem) + 1 : -len(_CERTIFICATE)], x509.load_pem_x509_certificate(file.read_bytes()))
+        for file in files
+    )
+
+
+def _stored(name: str, found: x509.Certificate) -> IssuedCertificate:
+    alternatives = [each.value for each in found.extensions if isinstance(each.value, x509.SubjectAlternativeName)]
+    names = tuple(str(name.value) for each in alternatives for name in each)
+    return IssuedCertificate(name, names, found.not_valid_after_utc.date())
 
 
 def settle(path: Path, new: Path, password: Path | None) -> None:

@@ -171,6 +171,7 @@ class ScrapeTarget(NamedTuple):
     """Why Prometheus cannot reach it: `loopback` or `fabric`."""
     secret: str | None = None
     """Secret with the key that it requires."""
+    metrics_path: str = "/metrics"
 
 
 def targets(
@@ -199,9 +200,12 @@ def _of_host(
             yield ScrapeTarget(job, address, labels, container.path, host, listen, way.obstacle, secret)
         elif container.reloaded and container.checks.path:  # Prometheus could not verify the certificate of the others
             secret, labels = container.reloaded[0], {"gateway": container.name, "host": host}
-            yield ScrapeTarget(
+            found = ScrapeTarget(
                 f"gateways-{secret}", address, labels, container.path, host, listen, way.obstacle, secret
             )
+            yield found
+            if address is not None:
+                yield found._replace(job=f"gateway-clients-{secret}", metrics_path="/metrics/clients")
         elif container.path[0] == "monitoring":
             job = _EXPORTER_JOBS.get(kind, kind)
             yield ScrapeTarget(job, address, {"host": host}, container.path, host, listen, way.obstacle)
@@ -226,8 +230,9 @@ def jobs(found: Iterable[ScrapeTarget], external: Iterable[ExternalEndpoint]) ->
 def _job(name: str, found: list[ScrapeTarget]) -> dict[str, Any]:
     secret = found[0].secret
     key = {"authorization": {"credentials_file": f"{KEY_DIRECTORY}/{secret}"}} if secret else {}
+    path = {} if found[0].metrics_path == "/metrics" else {"metrics_path": found[0].metrics_path}
     statics = [{"targets": [each.address], "labels": dict(sorted(each.labels.items()))} for each in found]
-    return {"job_name": name, **key, "static_configs": statics}
+    return {"job_name": name, **path, **key, "static_configs": statics}
 
 
 def _external(endpoints: Iterable[ExternalEndpoint]) -> Iterator[dict[str, Any]]:
