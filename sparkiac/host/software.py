@@ -163,6 +163,14 @@ def libraries(packages: dict[str, str]) -> tuple[str, ...] | None:
     return tuple(sorted({upstream(each) for name, each in packages.items() if LIBRARY.fullmatch(name)})) or None
 
 
+def unlike(loaded: str | None, packages: dict[str, str]) -> str:
+    """Return that the loaded kernel module and the libraries of the driver differ; empty if they do not."""
+    found = libraries(packages) or ()
+    if loaded is None or not found or loaded in found:
+        return ""
+    return f"the kernel module {loaded} is loaded, the libraries of the driver have version {', '.join(found)}"
+
+
 class HostValues:
     """The values of a host's software, by the names that conditions use: host.kernel, host.package.NAME."""
 
