@@ -1,7 +1,7 @@
 """Try another kernel, or another driver, container toolkit and Docker, and keep them if the models answer well.
 
-kernel look      what begin would do, and why it would be refused (JSON on standard input: the pinned packages)
-kernel begin     begin the next step (the same, and `despite`): the proof of the way back, the trial of the kernel, or
+kernel look      what begin would do, and why it would be refused (JSON on standard input: `WantedKernel`)
+kernel begin     begin the next step (the same): the proof of the way back, the trial of the kernel, or
                  the change of the other packages
 kernel wait      wait until the host has kept what it tries or gone back, and print the status
 kernel status    the running kernel, and the last trials
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import software
 from ..contract import parsed, validated
 from ..local import LocalHost
 from ..switch.run import STEP_ERRORS
@@ -34,6 +35,8 @@ class WantedKernel(NamedTuple):
     """The pinned packages."""
     despite: list[str]
     """Alerts that fire and are accepted."""
+    parameters: list[str]
+    """The declared kernel parameters."""
 
 
 def wanted(text: str) -> WantedKernel:
@@ -45,39 +48,51 @@ def look(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what begin would do."""
     asked = wanted(sys.stdin.read())
     moves, left = debs.wanted(machine, asked.packages), packages.unfinished(machine)
-    kernel = changes_kernel(machine, asked.packages)
+    kernel = changes_kernel(machine, asked)
     refused = [*(trial.refusals(machine, asked.packages) if kernel else ())]
     refused += debs.refusals(machine, moves) if moves and not left else ()
-    lines = [*(kernel_lines(machine, asked.packages) if kernel else ())]
+    lines = [*(kernel_lines(machine, asked) if kernel else ())]
     lines += packages.lines(machine, moves) if moves and not refused else ()
     return {"changes": bool(kernel or moves or left), "lines": lines, "refused": refused}
 
 
-def changes_kernel(machine: LocalHost, pinned: dict[str, str]) -> bool:
+def changes_kernel(machine: LocalHost, asked: WantedKernel) -> bool:
     """Return whether the next step is one of the kernel: packages that follow it move afterwards."""
     last = trial.read(machine).trial
     open_ = last is not None and last.phase in trial.OPEN
-    return open_ or checks.release_of(pinned) not in {None, trial.running(machine)}
+    kernel = checks.release_of(asked.packages) or trial.running(machine)
+    return open_ or trial.differs(machine, kernel, asked.parameters)
 
 
-def kernel_lines(machine: LocalHost, pinned: dict[str, str]) -> Iterator[str]:
+def kernel_lines(machine: LocalHost, asked: WantedKernel) -> Iterator[str]:
     """Yield what a trial of the pinned kernel would do."""
-    kernel, now = checks.release_of(pinned), trial.running(machine)
+    now = trial.running(machine)
     if not trial.read(machine).proven:
         yield f"reboot once into {now}, to prove that GRUB comes back"
-    yield f"try kernel {kernel} instead of {now}, and go back if a model does not answer well"
+    yield f"try {described(machine, now, asked)}, and go back if a model does not answer well"
     yield "need somebody at the machine if it hangs before the system starts; after a panic it goes back by itself"
+
+
+def described(machine: LocalHost, now: str, asked: WantedKernel) -> str:
+    """Return what would be tried, in words."""
+    kernel = checks.release_of(asked.packages) or now
+    found = f"kernel {kernel}" + (f" instead of {now}" if kernel != now else "")
+    lacking = software.lacking(software.line(machine, trial.CMDLINE), asked.parameters)
+    left = software.undeclared(software.own_parameters(machine), asked.parameters)
+    return found + "".join(
+        f" {how} {', '.join(words)}" for how, words in (("with", lacking), ("without", left)) if words
+    )
 
 
 def begin(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     """Begin the next step; say of what it is, whether the caller reboots, and whether another step follows."""
-    pinned, despite = wanted(sys.stdin.read())
-    if packages.unfinished(machine) or not changes_kernel(machine, pinned):
-        change = packages.begin(machine, pinned, despite)
+    asked = wanted(sys.stdin.read())
+    if packages.unfinished(machine) or not changes_kernel(machine, asked):
+        change = packages.begin(machine, asked.packages, asked.despite)
         return {"of": "packages", "phase": change and change.phase, "reboot": False, "again": False}
-    found = trial.begin(machine, pinned, despite)
+    found = trial.begin(machine, *asked)
     phase = found and found.phase
-    again = phase == trial.PROVING or bool(debs.wanted(machine, pinned))
+    again = phase == trial.PROVING or bool(debs.wanted(machine, asked.packages))
     return {"of": "trial", "phase": phase, "reboot": phase in (trial.PROVING, trial.TRYING), "again": again}
 
 
@@ -111,7 +126,7 @@ def back(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
     """Give up what has not ended; say whether the caller must reboot."""
     packages.back(machine, arguments.why)
     found = trial.back(machine, arguments.why)
-    return {"reboot": found is not None and trial.running(machine) != found.former}
+    return {"reboot": found is not None and not trial.is_former(machine, found)}
 
 
 def shown(machine: LocalHost) -> dict[str, Any]:

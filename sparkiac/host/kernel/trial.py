@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import durable, software
@@ -21,6 +21,7 @@ STATE = "/var/lib/sparkiac/kernel.json"
 PROVING, TRYING, PASSED, GOOD, FAILED = "proving", "trying", "passed", "good", "failed"
 OPEN = (PROVING, TRYING, PASSED)
 """Phases of a trial that has not ended."""
+CMDLINE = "/proc/cmdline"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
@@ -58,6 +59,10 @@ class Trial(NamedTuple):
     kernel: str
     former: str
     """Kernel that ran before it; the same one in the first trial of a host."""
+    parameters: list[str]
+    """Kernel parameters of sparkiac with which it is tried."""
+    former_parameters: list[str]
+    """Those that held before it."""
     boot: str
     """ID of the boot in which it began."""
     why: str
@@ -116,11 +121,33 @@ def boot_id(machine: LocalHost) -> str:
     return str(software.line(machine, BOOT_ID))
 
 
+def is_tried(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has the kernel and the parameters of a trial."""
+    return booted(machine, trial.kernel, trial.parameters, trial.former_parameters)
+
+
+def is_former(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has what ran before a trial."""
+    return booted(machine, trial.former, trial.former_parameters, trial.parameters)
+
+
+def booted(machine: LocalHost, kernel: str, these: list[str], others: list[str]) -> bool:
+    """Return whether a kernel runs, with these parameters where others lack them, and without those of the others."""
+    words = {*machine.read(CMDLINE).split()}
+    return running(machine) == kernel and {*these} - {*others} <= words and not ({*others} - {*these}) & words
+
+
+def differs(machine: LocalHost, kernel: str, parameters: list[str]) -> bool:
+    """Return whether a boot must change for this kernel and these declared parameters."""
+    return kernel != running(machine) or any(software.parameter_faults(software.read(machine), parameters))
+
+
 def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
-    """Return why the kernel of a set is not tried on this host."""
+    """Return why the kernel of a set is not tried on this host. A host without pins keeps its kernel."""
     kernel, now = checks.release_of(packages), running(machine)
-    missing = [] if kernel else ["the pins of this host name no kernel"]
-    return [*missing, *checks.before(machine, now, beside(packages, kernel) if kernel else {})]
+    missing = [] if kernel or not packages else ["the pins of this host name no kernel"]
+    own = beside(packages, kernel) if kernel and kernel != now else {}
+    return [*missing, *checks.before(machine, now, own)]
 
 
 def require(refused: Iterable[str]) -> None:
@@ -129,27 +156,33 @@ def require(refused: Iterable[str]) -> None:
         raise TrialError("; ".join(found))
 
 
-def begin(machine: LocalHost, packages: dict[str, str], despite: list[str]) -> Trial | None:
-    """Prepare the next boot: the proof, or the trial of the kernel of a set. Return None if there is nothing to do.
+def begin(
+    machine: LocalHost, packages: dict[str, str], despite: list[str], declared: Sequence[str] = ()
+) -> Trial | None:
+    """Prepare the next boot: the proof, or the trial of the kernel of a set with the declared parameters.
 
-    Raise TrialError with all reasons if it is refused; then the running kernel is the default of the next boots.
+    Return None if there is nothing to do. Raise TrialError with all reasons if it is refused; then the running kernel
+    is the default of the next boots.
     """
     require(refusals(machine, packages))
-    now, kernel = running(machine), str(checks.release_of(packages))
-    state = read(machine)
-    if state.trial and state.trial.phase in OPEN and kernel == now == state.trial.kernel:
-        return state.trial  # a former run has left it before its end
-    if kernel == now:
+    now, own = running(machine), software.own_parameters(machine)
+    kernel, state = checks.release_of(packages) or now, read(machine)
+    last = state.trial
+    if last and last.phase in OPEN and kernel == last.kernel and is_tried(machine, last):
+        return last  # a former run has left it before its end
+    if not differs(machine, kernel, [*declared]):
         return None
-    phase, tried = (TRYING, kernel) if state.proven else (PROVING, now)
-    added = state.trial.added if state.trial and state.trial.kernel == tried else []
-    trial = Trial(phase, tried, now, boot_id(machine), "", {}, added, {}, despite)
-    return prepared(machine, trial, packages if state.proven else {})
+    lacking = software.lacking(software.line(machine, CMDLINE), declared)
+    parameters = [word for word in declared if word in own or word in lacking]
+    tried = (TRYING, kernel, now, parameters, own) if state.proven else (PROVING, now, now, own, own)
+    added = last.added if last and last.kernel == tried[1] else []
+    trial = Trial(*tried, boot_id(machine), "", {}, added, {}, despite)
+    return prepared(machine, trial, packages if state.proven and kernel != now else {})
 
 
 def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Trial:
     """Install the kernel, offer it to GRUB, and choose it for one boot; undo all of that if it is refused."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     own = beside(packages, trial.kernel)
     added = sorted({*own, *trial.added} - ({*software.installed(machine)} - {*trial.added}))
     trial = trial._replace(packages=following(packages, trial.kernel), added=added, speeds=gate.speeds(machine))
@@ -158,7 +191,9 @@ def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Tria
         install_unit(machine)
         install(machine, trial, own)
         require(checks.after(machine, trial.former, trial.kernel, own))
-        grub.offer(machine, trial.kernel)
+        before, after = trial.former_parameters, trial.parameters
+        new = [word for word in after if word not in before]
+        grub.offer(machine, trial.kernel, new, {*before} - {*after})
         grub.remember(machine, grub.NEXT, grub.TRIAL)
     except (grub.GrubError, TrialError, OSError) as error:
         give_up(machine, trial, str(error))
@@ -202,22 +237,31 @@ def settle(machine: LocalHost) -> None:
         return
     if trial.phase == PROVING:
         prove(machine, trial)
-    elif running(machine) != trial.kernel:
-        give_up(machine, trial, "the host started the former kernel again: this one did not start, or not to its end")
+    elif not is_tried(machine, trial):
+        what = "kernel" if trial.kernel != trial.former else "parameters"
+        give_up(machine, trial, f"the host started the former {what} again: the trial did not start, or not to its end")
     elif found := [] if trial.phase == PASSED else gate.faults(machine, trial.speeds):
         give_up(machine, trial, "\n".join(found))
         machine.run("systemctl", "reboot")
     else:
         enter(machine, PASSED)
         if not gate.grouped(machine):
-            accept(machine)
+            accept_alone(machine)
+
+
+def accept_alone(machine: LocalHost) -> None:
+    """Keep what has passed without waiting for others, or reboot into what ran before if GRUB does not take it."""
+    try:
+        accept(machine)
+    except TrialError:
+        machine.run("systemctl", "reboot")
 
 
 def prove(machine: LocalHost, trial: Trial) -> None:
     """Record whether GRUB has started the entry that was chosen once, and forgotten it."""
     forgotten = not grub.environment(machine).get(grub.NEXT)
-    once = grub.PANIC in machine.read("/proc/cmdline").split()
-    grub.keep(machine, trial.former)
+    once = software.PANIC in machine.read(CMDLINE).split()
+    grub.keep(machine, trial.former, trial.former_parameters)
     if forgotten and once:
         enter(machine, GOOD, proven=True)
         return
@@ -228,9 +272,13 @@ def prove(machine: LocalHost, trial: Trial) -> None:
 def accept(machine: LocalHost) -> Trial:
     """Make the kernel the default, and install the packages that follow it. Raise TrialError if it has not passed."""
     trial = read(machine).trial
-    if trial is None or trial.phase not in (PASSED, GOOD) or running(machine) != trial.kernel:
+    if trial is None or trial.phase not in (PASSED, GOOD) or not is_tried(machine, trial):
         raise TrialError("no kernel that runs now has passed its gate")
-    grub.keep(machine, trial.kernel)
+    try:
+        grub.adopt(machine, trial.kernel, trial.parameters)
+    except grub.GrubError as error:
+        give_up(machine, trial, str(error))
+        raise TrialError(str(error)) from error
     left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
     try:
         if left:
@@ -243,12 +291,12 @@ def accept(machine: LocalHost) -> Trial:
 
 def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
     """Make the former kernel the default, and if it runs remove what the trial has installed."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     if trial.added and running(machine) == trial.former:
         done = machine.run("dpkg", "--purge", *trial.added)  # whatever state a power cut has left them in
         if done.code:
             raise TrialError(f"dpkg --purge: {' '.join(done.errors.split())}")
-        grub.keep(machine, trial.former)
+        grub.keep(machine, trial.former, trial.former_parameters)
         trial = trial._replace(added=[])
     write(machine, read(machine)._replace(trial=trial))
     return enter(machine, FAILED, why)
@@ -265,7 +313,7 @@ def ended(machine: LocalHost) -> bool:
     trial = read(machine).trial
     if trial is None or trial.phase in (PASSED, GOOD):
         return True
-    return trial.phase == FAILED and (running(machine) == trial.former and not trial.added)
+    return trial.phase == FAILED and is_former(machine, trial) and not trial.added
 
 
 def wait(machine: LocalHost, is_over: Callable[[LocalHost], bool] = ended) -> None:
