@@ -53,7 +53,7 @@ def look(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     refused += debs.refusals(machine, moves) if moves and not left else ()
     lines = [*(kernel_lines(machine, asked) if kernel else ())]
     lines += packages.lines(machine, moves) if moves and not refused else ()
-    return {"changes": bool(kernel or moves or left), "lines": lines, "refused": refused}
+    return {"changes": bool(kernel or moves or left), "lines": lines, "refused": refused, "hangs": kernel}
 
 
 def changes_kernel(machine: LocalHost, asked: WantedKernel) -> bool:
@@ -70,7 +70,6 @@ def kernel_lines(machine: LocalHost, asked: WantedKernel) -> Iterator[str]:
     if not trial.read(machine).proven:
         yield f"reboot once into {now}, to prove that GRUB comes back"
     yield f"try {described(machine, now, asked)}, and go back if a model does not answer well"
-    yield "need somebody at the machine if it hangs before the system starts; after a panic it goes back by itself"
 
 
 def described(machine: LocalHost, now: str, asked: WantedKernel) -> str:
