@@ -167,6 +167,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
+        pins_name=whole.lock.hosts.members.get(name, "") if whole.lock and whole.lock.hosts else "",
         power=written.power,
         pins=whole.lock.hosts.of(name) if whole.lock and whole.lock.hosts else None,
     )

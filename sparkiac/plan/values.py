@@ -96,6 +96,8 @@ class HostPlan(NamedTuple):
     """Its turns in the order of the inventory; empty if none of its units takes turns."""
     pins: HostSet | None = None
     """Its pinned software; None if the lock does not pin it."""
+    pins_name: str = ""
+    """Name of that set in the lock."""
     power: tuple[str, ...] = ()
     """Command on the controller that takes its power away and gives it back."""
     turn: str | None = None

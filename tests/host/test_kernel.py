@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -293,6 +294,21 @@ def cut(host: Machine, at: int, *, bad: bool) -> bool:
 
 
 KHO = "kho=off"
+
+
+def test_the_menu_names_the_sets_that_are_installed_and_no_default_is_one_of_them(host: Machine) -> None:
+    proven(host)
+    trial.begin(host, SET, [], [KHO], "b")
+    assert host.power() == NEW
+    menu = host.read(grub.CONFIG)
+    named = re.findall(r"menuentry '(sparkiac [^']*)'", menu)
+    assert named == [f"sparkiac before it: kernel {OLD}", f"sparkiac set b: kernel {NEW} {KHO}"]
+    assert grub.environment(host)["saved_entry"] == grub.entry_of(host, NEW).name
+    host.debian.apt("purge", f"linux-image-{OLD}")
+    host.update_grub()
+    assert f"kernel {OLD}" not in host.read(grub.CONFIG), "a kernel that is gone has no entry"
+    host.boots.clear()
+    assert host.power() == NEW
 
 
 def own_words(host: Machine) -> list[str]:

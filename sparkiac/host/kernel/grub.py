@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import durable
@@ -15,6 +15,8 @@ CONFIG = "/boot/grub/grub.cfg"
 ENVIRONMENT = "/boot/grub/grubenv"
 SCRIPT = "/etc/grub.d/45_sparkiac"
 """Adds the entry of a trial to the menu."""
+NAMES = "/etc/grub.d/46_sparkiac"
+"""Adds the entries that name the sets."""
 TRIAL = "sparkiac-trial"
 SAVED, NEXT = "saved_entry", "next_entry"
 READS_SAVED = 'set default="${saved_entry}"'
@@ -25,6 +27,15 @@ GRUB_SAVEDEFAULT=false
 """
 PARAMETERS_TEXT = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {}"\n'
 SCRIPT_TEXT = '#!/bin/sh\n# Written by sparkiac while a kernel is tried.\nexec tail -n +4 "$0"\n'
+NAMES_TEXT = "#!/bin/sh\n# Written by sparkiac: the sets that are installed, by name.\n"
+NAMED_ENTRY = """\
+if [ -e '{image}' ]; then cat <<'END'
+menuentry '{title}' $menuentry_id_option 'sparkiac-set-{number}' {{
+{body}
+}}
+END
+fi
+"""
 HEAD = re.compile(r"\s*(?:submenu|menuentry)\s.*\$menuentry_id_option '([^']+)'\s*\{")
 LINUX = re.compile(r"\s*linux\s+\S*vmlinuz-(\S+)")
 RECOVERY = "-recovery-"
@@ -132,6 +143,17 @@ def adopt(machine: LocalHost, kernel: str, parameters: Sequence[str]) -> None:
         if lost := {*parameters} - {*entry_of(machine, kernel).words}:
             raise GrubError(f"{CONFIG} lacks {', '.join(sorted(lost))}: another file in /etc/default/grub.d sets them")
     keep(machine, kernel, parameters)
+
+
+def name_sets(machine: LocalHost, titles: Mapping[str, str]) -> None:
+    """Add an entry to the menu for each kernel, with this title. They are for people; no default names them."""
+    text = NAMES_TEXT
+    for number, (kernel, title) in enumerate(titles.items(), start=1):
+        body = "\n".join(entry_of(machine, kernel).body)
+        image = machine.path(f"/boot/vmlinuz-{kernel}")
+        text += NAMED_ENTRY.format(image=image, title=title, number=number, body=body)
+    durable.write(machine.path(NAMES), text.encode(), 0o755)
+    update(machine)
 
 
 def default_fault(machine: LocalHost, kernel: str) -> str:

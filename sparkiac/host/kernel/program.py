@@ -37,6 +37,8 @@ class WantedKernel(NamedTuple):
     """Alerts that fire and are accepted."""
     parameters: list[str]
     """The declared kernel parameters."""
+    pins: str
+    """Name of the pinned set; empty without one."""
 
 
 def wanted(text: str) -> WantedKernel:

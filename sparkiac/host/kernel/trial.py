@@ -63,6 +63,8 @@ class Trial(NamedTuple):
     """Kernel parameters of sparkiac with which it is tried."""
     former_parameters: list[str]
     """Those that held before it."""
+    pins: str
+    """Name of the set that it is of, for the menu; empty without one."""
     boot: str
     """ID of the boot in which it began."""
     why: str
@@ -157,7 +159,7 @@ def require(refused: Iterable[str]) -> None:
 
 
 def begin(
-    machine: LocalHost, packages: dict[str, str], despite: list[str], declared: Sequence[str] = ()
+    machine: LocalHost, packages: dict[str, str], despite: list[str], declared: Sequence[str] = (), pins: str = ""
 ) -> Trial | None:
     """Prepare the next boot: the proof, or the trial of the kernel of a set with the declared parameters.
 
@@ -176,7 +178,7 @@ def begin(
     parameters = [word for word in declared if word in own or word in lacking]
     tried = (TRYING, kernel, now, parameters, own) if state.proven else (PROVING, now, now, own, own)
     added = last.added if last and last.kernel == tried[1] else []
-    trial = Trial(*tried, boot_id(machine), "", {}, added, {}, despite)
+    trial = Trial(*tried, pins, boot_id(machine), "", {}, added, {}, despite)
     return prepared(machine, trial, packages if state.proven and kernel != now else {})
 
 
@@ -276,6 +278,7 @@ def accept(machine: LocalHost) -> Trial:
         raise TrialError("no kernel that runs now has passed its gate")
     try:
         grub.adopt(machine, trial.kernel, trial.parameters)
+        grub.name_sets(machine, titles(trial))
     except grub.GrubError as error:
         give_up(machine, trial, str(error))
         raise TrialError(str(error)) from error
@@ -287,6 +290,13 @@ def accept(machine: LocalHost) -> Trial:
     except TrialError as error:
         return enter(machine, GOOD, f"packages that follow the kernel are not installed: {error}")
     return enter(machine, GOOD)
+
+
+def titles(trial: Trial) -> dict[str, str]:
+    """Return kernel → title of its entry in the menu: the one that has passed, and the one before it."""
+    name = f"set {trial.pins}" if trial.pins else "kept"
+    words = " ".join((f"sparkiac {name}: kernel {trial.kernel}", *trial.parameters))
+    return {trial.former: f"sparkiac before it: kernel {trial.former}", trial.kernel: words}
 
 
 def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
