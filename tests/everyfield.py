@@ -58,6 +58,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.SYSCTL_KEY: ("net.core.one", "net.core.two"),
     forms.SYSCTL_VALUE: ("11", "12"),
     forms.KERNEL_PARAMETER: ("module.one", "module.two"),
+    forms.BOOT_PARAMETER: ("one", "two"),
+    forms.BOOT_VALUE: ("off", "on"),
     forms.WORD: ("word_one", "word_two"),
     forms.RETENTION: ("30d", "12w"),
     forms.MAIL: ("one@example.org", "two@example.org"),

@@ -60,6 +60,8 @@ class Software(ReportedFacts):
     next_kernel: Text | None = None
     """Kernel of the next boot, if a newer one than the running one is installed."""
     cmdline: Text | None = None
+    own_parameters: tuple[Text, ...] = ()
+    """Kernel parameters that sparkiac has made a part of every boot."""
     kexec_crash_size: int | None = None
     driver: Text | None = None
     modules: Text | None = None
@@ -230,6 +232,19 @@ class KernelTrial(ReportedFacts):
     kernel: Text
     former: Text
     why: Text
+    parameters: tuple[Text, ...] = ()
+    former_parameters: tuple[Text, ...] = ()
+
+    @property
+    def change(self) -> str:
+        """Return the kernel, and the parameters that differ from those before it."""
+        words = (
+            (" with ", self.parameters, self.former_parameters),
+            (" without ", self.former_parameters, self.parameters),
+        )
+        return self.kernel + "".join(
+            how + ", ".join(found) for how, one, two in words if (found := [each for each in one if each not in two])
+        )
 
 
 class HostFacts(ReportedFacts):

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from sparkiac.fleet.facts import AvailableUpdate, HostFacts, KernelTrial, Software
 from sparkiac.host.conditions import applying
 from sparkiac.host.kernel.trial import GOOD, OPEN
-from sparkiac.host.software import HostValues
+from sparkiac.host.software import HostValues, parameter_faults
 from sparkiac.host.watch.sickness import JOURNAL, KILLED, LOW_POWER
 from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
@@ -25,6 +25,7 @@ _COMPARED: Final = {*HostSet.model_fields} - {"packages", "since", "review_by"}
 _ADVICE: Final = "info"
 _ERROR: Final = "error"
 _NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
+_PARAMETERS: Final = "sparkiac os tries the declared parameters for one boot"
 _PRICE: Final = "apt changelog NAME shows what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
 _SUSPECTED: Final = {LOW_POWER, JOURNAL, KILLED}
@@ -77,6 +78,8 @@ def software_problems(host: HostPlan, found: Software | None, today: date) -> It
     if found.next_kernel:
         yield from _known(host, found.model_copy(update={"kernel": found.next_kernel}), "after the next boot: ")
         yield Problem("warning", None, f"the next boot starts {next_boot(found)}", _NEXT_BOOT)
+    for text in parameter_faults(found.model_dump(), host.values.boot_words):
+        yield Problem(DRIFT, None, text, _PARAMETERS)
     if host.pins is not None:
         now = host.pins.model_copy(update=found.model_dump(include=_COMPARED))
         for what, pinned, runs in host.pins.differing(now):
@@ -100,11 +103,11 @@ def trial_problems(found: KernelTrial | None) -> Iterator[Problem]:
     if found is None or (found.phase == GOOD and not found.why):
         return
     if found.phase in OPEN:
-        text = f"kernel {found.kernel} is tried ({found.phase}): any other boot starts {found.former}"
+        text = f"kernel {found.change} is tried ({found.phase}): any other boot starts {found.former} as before"
         yield Problem(DRIFT, None, text, "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`")
     else:
         reason = found.why.partition("\n")[0]
-        yield Problem("warning", None, f"kernel {found.kernel}: {reason}", "sparkiac docs hosts says what to do")
+        yield Problem("warning", None, f"kernel {found.change}: {reason}", "sparkiac docs hosts says what to do")
 
 
 def next_boot(found: Software) -> str:

@@ -51,6 +51,13 @@ Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 MAX_ARGUMENT: Final = 130_900
 """Bytes in one argument or environment value: Linux MAX_ARG_STRLEN, 131072, minus room for the name."""
 
+_NEEDED_AT_BOOT: Final = frozenset(
+    {
+        *("BOOT_IMAGE", "init", "initrd", "panic", "rdinit", "resume", "ro", "rw", "emergency", "rescue", "single"),
+        *("biosdevname", "ip", "net.ifnames"),
+    }
+)
+"""Kernel parameters by which a host finds its disk, its first process and its network."""
 _RESERVED_HOSTS: Final = frozenset({"all", "ungrouped", "localhost"})
 UNITS_OF_SPARKIAC: Final = frozenset(
     {"answer", "doors", "fleet", "kernel", "metrics", "network-revert"}
@@ -119,6 +126,13 @@ def _argument(value: str) -> str:
     return value
 
 
+def _removable(name: str) -> str:
+    """Refuse a kernel parameter that the host needs to boot, or that a trial sets."""
+    if name in _NEEDED_AT_BOOT or name.startswith(("root", "rd.", "systemd.")):
+        raise ValueError(f"the host needs {name} to boot, or to come back from a trial: sparkiac does not set it")
+    return name
+
+
 def _option(value: T) -> T:
     for word in value if isinstance(value, tuple) else (value,):
         _argument(json.dumps(word) if isinstance(word, dict) else str(word))
@@ -178,6 +192,8 @@ SysctlKey = Annotated[str, _matches(forms.SYSCTL_KEY)]
 SysctlValue = Annotated[str, _matches(forms.SYSCTL_VALUE)]
 TimeOfDay = Annotated[str, _matches(forms.TIME_OF_DAY)]
 KernelParameter = Annotated[str, _matches(forms.KERNEL_PARAMETER)]
+BootParameter = Annotated[str, _matches(forms.BOOT_PARAMETER), AfterValidator(_removable)]
+BootValue = Annotated[str, _matches(forms.BOOT_VALUE)]
 Word = Annotated[str, _matches(forms.WORD)]
 Retention = Annotated[str, _matches(forms.RETENTION)]
 MailAddress = Annotated[str, _matches(forms.MAIL)]

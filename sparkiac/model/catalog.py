@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sparkiac.model.base import (
+    BootParameter,
+    BootValue,
     Code,
     EntryName,
     Gib,
@@ -202,6 +204,13 @@ class OwnerSettings(Model):
     """Whether the host boots without a desktop; without it, the target of a boot stays as it is."""
     earlyoom_floor_gib: Gib | None = None
     """Available memory in GiB below which earlyoom ends a process; without it, earlyoom is left alone."""
+    boot_parameters: dict[BootParameter, BootValue] = {}
+    """Parameters of the kernel's command line, by name; `sparkiac os` tries them for one boot and then keeps them."""
+
+    @property
+    def boot_words(self) -> tuple[str, ...]:
+        """Return the parameters as words of the command line."""
+        return tuple(f"{name}={value}" if value else name for name, value in self.boot_parameters.items())
 
 
 class Platform(OwnerSettings):

@@ -119,6 +119,10 @@ TIME_OF_DAY: Final = _form(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", "a time of the da
 KERNEL_PARAMETER: Final = _form(
     r"^[A-Za-z0-9_]+\.[A-Za-z0-9_]+$", "a kernel module and its parameter, such as nvidia_drm.modeset"
 )
+BOOT_PARAMETER: Final = _form(r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$", "the name of a kernel parameter, such as kho")
+BOOT_VALUE: Final = _form(
+    r"^[A-Za-z0-9_.,:/@+-]{0,200}$", "the value of a kernel parameter without spaces and quotes; empty if it has none"
+)
 WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits, _ and -")
 ENTRY: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*(#[a-z][a-z0-9-]{0,39})?$", "a recipe, with or without #variant"

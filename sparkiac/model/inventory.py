@@ -12,6 +12,7 @@ from sparkiac.model.base import (
     HostName,
     InterfaceAddress,
     InterfaceName,
+    Line,
     Model,
     ModelAlias,
     ModelHandle,
@@ -106,6 +107,8 @@ class Host(OwnerSettings):
     """Directory on this host that contains the weights; overrides `defaults.model_store`."""
     images_from: HostName | None = None
     """Host to copy images from, instead of pulling them from a registry; copied images run by their IDs."""
+    power: tuple[Line, ...] = ()
+    """Words of a command on the controller that takes this host's power away and gives it back, for `sparkiac os`."""
     nft: Literal["required", "optional"] | None = None
     """Whether a unit may start if nftables cannot close its port until its server has passed; default `required`."""
     reachable_from: tuple[Network, ...] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.host.generation import CLOCK_CAP, EARLYOOM, TARGET
+from sparkiac.host.generation import CLOCK_CAP, EARLYOOM, PARAMETER, TARGET
 from sparkiac.memory.values import GIB
 from sparkiac.plan import exposure, fleet_timer, order, placement, promise, proof, weights
 from sparkiac.plan.image import Images
@@ -167,12 +167,15 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
+        pins_name=whole.lock.hosts.members.get(name, "") if whole.lock and whole.lock.hosts else "",
+        power=written.power,
         pins=whole.lock.hosts.of(name) if whole.lock and whole.lock.hosts else None,
     )
 
 
 def _settings(values: ResolvedHost) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a host that only a command reads and sets."""
+    """Yield the settings of a host that only a command reads and sets, and its kernel parameters."""
+    yield from ((PARAMETER, each) for each in values.boot_words)
     if values.max_gpu_clock_mhz is not None:
         yield CLOCK_CAP, str(values.max_gpu_clock_mhz)
     if values.headless is not None:
@@ -183,7 +186,11 @@ def _settings(values: ResolvedHost) -> Iterator[tuple[str, str]]:
 
 
 def _planned_setting(key: str, value: str) -> PlannedSetting:
-    measured = [f"; {each.says} ({each.source})" for each in catalog.measured_settings() if each.setting == key]
+    measured = [
+        f"; {each.says} ({each.source})"
+        for each in catalog.measured_settings()
+        if each.setting in {key, f"{key} {value}"}
+    ]
     return PlannedSetting(key, value, f"{value}{_UNITS.get(key, '')}{''.join(measured)}")
 
 

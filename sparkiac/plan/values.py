@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparkiac.host.generation import PARAMETER
 from sparkiac.memory.budget import HostBudget
 from sparkiac.model.references import HUB
 from sparkiac.plan.rollout import RolloutPlan
@@ -49,7 +50,7 @@ class HostPlan(NamedTuple):
     memory_bytes: int | None
     sysctls: Mapping[str, str]
     settings: tuple[PlannedSetting, ...]
-    """Settings that only a command reads and sets."""
+    """Settings that only a command reads and sets, and kernel parameters."""
     containers: tuple[Container, ...]
     preflight: Expectations
     """Expectations that preflight compares the host with."""
@@ -95,6 +96,10 @@ class HostPlan(NamedTuple):
     """Its turns in the order of the inventory; empty if none of its units takes turns."""
     pins: HostSet | None = None
     """Its pinned software; None if the lock does not pin it."""
+    pins_name: str = ""
+    """Name of that set in the lock."""
+    power: tuple[str, ...] = ()
+    """Command on the controller that takes its power away and gives it back."""
     turn: str | None = None
     """Name of the turn if this is a view of the host in one turn."""
 
@@ -146,7 +151,7 @@ class HostPlan(NamedTuple):
     @property
     def is_watched(self) -> bool:
         """Return whether a timer keeps its settings and recognises a sick machine."""
-        return bool(self.settings) or self.is_measured
+        return any(each.key != PARAMETER for each in self.settings) or self.is_measured
 
     @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:

@@ -87,6 +87,8 @@ def _variables(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "together": list(host.group.members if host.group else [host.name]),
+        "power": list(host.power),
+        "pins": host.pins_name,
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
         "extra_files": staging.extra_files(host, hub),

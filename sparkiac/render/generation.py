@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sparkiac.host.generation import (
+    PARAMETER,
     Clients,
     GenerationPlan,
     GenerationUnit,
@@ -44,7 +45,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    sysctls = (*host.sysctls.items(), *((each.key, each.value) for each in host.settings))
+    sysctls = (*host.sysctls.items(), *((each.key, each.value) for each in host.settings if each.key != PARAMETER))
     found = GenerationPlan(
         host=host.name,
         memory_bytes=limit,
@@ -52,6 +53,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
         units=(*(_unit(units[name], files[name], host) for name in host.start_order), *_timer_units(host)),
         sysctls=tuple(Sysctl(key, value) for key, value in sysctls),
         packages=host.pins.packages if host.pins else {},
+        parameters=host.values.boot_words,
         group=host.group,
         nft_optional=host.values.nft == "optional",
         clients={name: _clients(each) for name, each in host.clients.items()},

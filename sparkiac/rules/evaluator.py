@@ -33,7 +33,8 @@ def find_hosts(hosts: Iterable[HostPlan], facts: tuple[Fact, ...]) -> Iterator[H
         known = host.preflight.host_facts
         if known is None or host.pins is None or host.gpu is None:
             continue
-        values = HostValues(host.pins.model_dump(), rdma=known.rdma)
+        cmdline = " ".join((host.pins.cmdline or "", *host.values.boot_words))
+        values = HostValues({**host.pins.model_dump(), "cmdline": cmdline}, rdma=known.rdma)
         for fact in facts:
             if _runs_on(fact, host) and holds(fact.when, values):
                 message = f"{host.name}: {conditions.text(fact.message, values)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ import pytest
 
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import Lab
+from tests.e2e.polls import Polls
 
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
 pytestmark = pytest.mark.deep
+KHO = "kho=off"
 OLD, NEW = "6.17.0-1031-nvidia", "7.0.0-1019-nvidia"
 META = "linux-image-nvidia-hwe-24.04"
 SETS = {
@@ -32,11 +35,13 @@ UPDATE_GRUB = r"""#!/usr/bin/python3
 import pathlib, re, subprocess
 texts = ["GRUB_DEFAULT=0\n"] + [p.read_text() for p in sorted(pathlib.Path("/etc/default/grub.d").glob("*.cfg"))]
 default = re.findall(r"^GRUB_DEFAULT=(.*)$", "\n".join(texts), re.M)[-1]
+words = [w.split()[1:] for w in re.findall(r'^GRUB_CMDLINE_LINUX_DEFAULT="(.*)"$', "\n".join(texts), re.M)]
+more = " ".join(["", *sum(words, [])])
 menu = 'set default="%s"\n' % ("${saved_entry}" if default == "saved" else default)
 menu += "submenu 'Advanced options' $menuentry_id_option 'gnulinux-advanced-1' {\n"
 for name in sorted((p.name[8:] for p in pathlib.Path("/boot").glob("vmlinuz-*")), reverse=True):
     menu += f"\tmenuentry 'Linux {name}' $menuentry_id_option 'gnulinux-{name}-advanced-1' {{\n"
-    menu += f"\t\tlinux\t/boot/vmlinuz-{name} root=UUID=1 ro quiet\n\t}}\n"
+    menu += f"\t\tlinux\t/boot/vmlinuz-{name} root=UUID=1 ro quiet{more}\n\t}}\n"
 menu += "}\n"
 for script in sorted(pathlib.Path("/etc/grub.d").glob("*")):
     menu += subprocess.run([str(script)], capture_output=True, text=True, check=True).stdout
@@ -59,7 +64,7 @@ for name, text in (("sys/kernel/osrelease", kernel), ("cmdline", "BOOT_IMAGE=" +
     own.write_text(text + "\n")
     subprocess.run(["mount", "--bind", str(own), "/proc/" + name], check=True)
 with open("/var/log/bed-boot", "a") as log:
-    log.write(kernel + "\n")
+    log.write(kernel + " kho=off" * (" kho=off" in found) + "\n")
 broken = kernel.startswith("7.") and pathlib.Path("/etc/bed-broken").exists()
 pathlib.Path("/etc/nvidia-stub/driver").write_text("" if broken else "580.142\n")
 subprocess.run(["nvidia-stub-load"], check=True)
@@ -133,11 +138,16 @@ def prepare(bed: Bed, host: str) -> None:
     bed.ssh(host, REPOSITORY, root=True)
 
 
+def required() -> None:
+    """Skip the test without grub-editenv."""
+    if not Path("/usr/bin/grub-editenv").exists():
+        pytest.skip("needs grub-common")
+
+
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab, applied with the pins of before September."""
-    if not Path("/usr/bin/grub-editenv").exists():
-        pytest.skip("needs grub-common")
+    required()
     found = Lab(bed, tmp_path_factory.mktemp("lab"))
     found.write()
     for host in bed.hosts:
@@ -149,6 +159,12 @@ def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     recap = found.apply()
     assert recap.code == 0, recap.output
     return found
+
+
+def dark(polls: Polls, host: str, what: str) -> None:
+    """Print for how long a host did not answer."""
+    seconds = [gap.seconds for gap in polls.gaps(host)]
+    print(f"DARK {what}: {sum(seconds):.0f} s in {len(seconds)} gaps")  # noqa: T201 - shown with -s
 
 
 def pin(lab: Lab, name: str) -> None:
@@ -170,7 +186,7 @@ def state(lab: Lab, host: str) -> dict[str, Any]:
 
 def boots(lab: Lab, host: str) -> list[str]:
     """Return the kernels that a host has booted."""
-    return lab.bed.ssh(host, "cat /var/log/bed-boot").stdout.split()
+    return lab.bed.ssh(host, "cat /var/log/bed-boot").stdout.splitlines()
 
 
 def version(lab: Lab, host: str) -> str:
@@ -190,13 +206,15 @@ def test_a_canary_that_fails_goes_back_and_no_other_host_changes(lab: Lab) -> No
     assert f"would try kernel {NEW} instead of {OLD}" in shown.output
     assert "would reboot once into" in shown.output
     lab.bed.ssh(CANARY, "touch /etc/bed-broken", root=True)
-    recap = lab.sparkiac_apply("--yes", command="os")
+    with Polls(lab.bed) as polls:
+        recap = lab.sparkiac_apply("--yes", command="os")
+        wait_for(lambda: bool(lab.served(CANARY)), "the port of the canary to open", timeout=300)
+    dark(polls, CANARY, "one host, bad kernel, with the proof")
     assert recap.code == 1, recap.output
     found = state(lab, CANARY)
     assert (found["running"], found["proven"], found["trial"]["phase"]) == (OLD, True, "failed"), found
     assert boots(lab, CANARY) == [OLD, OLD, NEW, OLD]
     assert "went back to the former kernel" in recap.output
-    wait_for(lambda: bool(lab.served(CANARY)), "the port of the canary to open", timeout=300)
     assert version(lab, CANARY) == SETS["a"][META]
     assert lab.bed.ssh(CANARY, f"test -e /boot/vmlinuz-{NEW}", check=False).returncode == 1
     assert boots(lab, GOOD) == [OLD], "no other host changed"
@@ -204,15 +222,73 @@ def test_a_canary_that_fails_goes_back_and_no_other_host_changes(lab: Lab) -> No
 
 def test_the_next_run_moves_both_hosts(lab: Lab) -> None:
     lab.bed.ssh(CANARY, "rm /etc/bed-broken", root=True)
-    recap = lab.sparkiac_apply("--yes", command="os")
+    with Polls(lab.bed) as polls:
+        recap = lab.sparkiac_apply("--yes", command="os")
+        for host in (GOOD, CANARY):
+            wait_for(lambda host=host: bool(lab.served(host)), f"the port of {host} to open", timeout=300)
+    dark(polls, CANARY, "one host, good kernel")
+    dark(polls, GOOD, "one host, good kernel, with the proof")
     assert recap.code == 0, recap.output
     for host in (GOOD, CANARY):
         found = state(lab, host)
         assert (found["running"], found["trial"]["phase"], found["trial"]["why"]) == (NEW, "good", ""), found
         assert version(lab, host) == SETS["b"][META]
-        wait_for(lambda host=host: bool(lab.served(host)), f"the port of {host} to open", timeout=300)
     assert boots(lab, GOOD) == [OLD, OLD, NEW]
     again = lab.sparkiac_apply("--yes", command="os")
     assert (again.code, "Nothing to do" in again.output) == (0, True), again.output
     lab.bed.reboot(GOOD)
     assert boots(lab, GOOD)[-1] == NEW, "it is the default"
+
+
+def test_a_parameter_is_tried_and_kept_and_undone_when_its_declaration_goes(lab: Lab) -> None:
+    """With the new kernel, which is pinned and runs."""
+    written = lab.inventory.read_text()
+    lab.edit("platforms:\n  bed:\n", "platforms:\n  bed:\n    boot_parameters: {kho: 'off'}\n")
+    lab.generate()
+    recap = lab.sparkiac_apply("--yes", command="os")
+    assert recap.code == 0, recap.output
+    for host in (GOOD, CANARY):
+        assert boots(lab, host)[-1] == f"{NEW} {KHO}"
+        assert state(lab, host)["trial"]["parameters"] == [KHO]
+    lab.bed.reboot(CANARY)
+    assert boots(lab, CANARY)[-1] == f"{NEW} {KHO}", "it is the default"
+    lab.inventory.write_text(written)
+    lab.generate()
+    shown = lab.sparkiac_apply("--check", command="os")
+    assert f"would try kernel {NEW} without {KHO}" in shown.output
+    recap = lab.sparkiac_apply("--yes", command="os")
+    assert recap.code == 0, recap.output
+    for host in (GOOD, CANARY):
+        assert boots(lab, host)[-1] == NEW
+
+
+CUTS = ("begin 1", "begin 4", "booted 0", "booted 5", "begun")
+"""Where the power is cut: seconds after `kernel begin` began or the trial has booted, or after `begin`."""
+
+
+def test_a_power_cut_leaves_each_host_on_one_of_the_two_kernels(lab: Lab) -> None:
+    """Back to the kernel of before September, which is still installed, with one parameter."""
+    asked = json.dumps({"packages": SETS["a"], "despite": [], "parameters": [KHO]})
+    begin = f"echo '{asked}' | /usr/local/lib/sparkiac/kernel begin"
+    for cut in CUTS:
+        point, _, seconds = cut.partition(" ")
+        with Polls(lab.bed) as polls:
+            time.sleep(2)
+            lab.bed.ssh(CANARY, f"nohup sh -c {shlex.quote(begin)} </dev/null >/run/begun 2>&1 &", root=True)
+            if point != "begin":
+                wait_for(lambda: state(lab, CANARY)["trial"]["phase"] == "trying", "the trial to begin", timeout=120)
+                lab.bed.wait_until(CANARY, "grep -q phase /run/begun", timeout=120)
+            if point == "booted":
+                lab.bed.reboot(CANARY)
+            time.sleep(float(seconds or 0))
+            lab.bed.cut_power(CANARY)
+            lab.bed.power_on(CANARY)
+            wait_for(lambda: bool(lab.served(CANARY)), "the canary to serve", timeout=400)
+            lab.bed.ssh(CANARY, "/usr/local/lib/sparkiac/kernel wait", root=True)
+        found = state(lab, CANARY)["trial"]
+        dark(polls, CANARY, f"one host, power cut at {cut}, then {found['phase']}")
+        kept = (found["kernel"], found["phase"]) == (OLD, "good")
+        assert boots(lab, CANARY)[-1] == (f"{OLD} {KHO}" if kept else NEW), (cut, found)
+        if kept:
+            break
+    assert kept, "the last cut is only a reboot"

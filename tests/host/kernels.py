@@ -7,7 +7,6 @@ The boot chooses the entry as GRUB does: the one for the next boot, which it for
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -18,19 +17,20 @@ from tests.host.debian import DEPENDS, META, NEW, NEWER, OLD, Debian
 from tests.host.switching import Host, Result, Unit, generation, switch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pytest
 
 LOADED: Final = "580.173.02"
 UUID: Final = "6f3c"
-SETTINGS: Final = "GRUB_DEFAULT=0\n"
+SETTINGS: Final = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet splash"\n'
 HEADER: Final = 'if [ "${next_entry}" ] ; then\n   set default="${next_entry}"\nelse\n   set default="%s"\nfi\n'
 ENTRY: Final = """\
 \tmenuentry 'Ubuntu, with Linux {0}' --class ubuntu $menuentry_id_option 'gnulinux-{0}-{1}-{2}' {{
 \t\trecordfail
 \t\tif [ x$grub_platform = xxen ]; then insmod xzio; fi
-\t\tlinux\t/boot/vmlinuz-{0} root=UUID={2} ro  quiet splash
+\t\tlinux\t/boot/vmlinuz-{0} root=UUID={2} ro  {3}
 \t\tinitrd\t/boot/initrd.img-{0}
 \t}}
 """
@@ -54,9 +54,9 @@ class Machine(Host):
         self.debian = debian
         self.speeds = {OLD: 40.0, NEW: 39.0}
         self.preflight_fails: set[str] = set()
-        """Kernels with which the preflight fails."""
+        """Kernels and parameters with which the preflight fails."""
         self.hangs: set[str] = set()
-        """Kernels that do not start: somebody takes the power away."""
+        """Kernels and parameters that do not start: somebody takes the power away."""
         self.modules = {kernel: {"version": LOADED, "signer": "Canonical"} for kernel in (OLD, NEW)}
         self.filesystem = "ext2"
         self.forgets = True
@@ -69,7 +69,7 @@ class Machine(Host):
         self.write("proc/driver/nvidia/version", f"NVRM version: NVIDIA UNIX Open Kernel Module  {LOADED}  Release")
         subprocess.run(["grub-editenv", str(self.path(grub.ENVIRONMENT)), "create"], check=True)
         self.update_grub()
-        self.started(OLD, "ro quiet")
+        self.started(OLD, "ro quiet splash")
         switch(self, FIRST, "first")
 
     def run(self, *argv: str) -> Any:  # noqa: ANN401
@@ -95,7 +95,7 @@ class Machine(Host):
         kernel = trial.running(self)
         if "speed" in argv:
             return Result(0, f"{self.speeds[kernel]}\n", "")
-        failed = kernel in self.preflight_fails
+        failed = bool({kernel, *self.read("proc/cmdline").split()} & self.preflight_fails)
         checks = [{"state": "FAIL", "lines": ["FAIL     HST015  software: memory that cannot be pinned"]}] * failed
         return Result(int(failed), json.dumps({"checks": checks}), "")
 
@@ -120,13 +120,16 @@ class Machine(Host):
     def update_grub(self, *_argv: str) -> Any:  # noqa: ANN401
         """Write the menu: the newest kernel first, then all of them below a menu, then what the scripts print."""
         texts = [self.path("etc/default/grub"), *sorted(self.path("etc/default/grub.d").glob("*.cfg"))]
-        given = re.findall(r"^GRUB_DEFAULT=(.*)$", "\n".join(each.read_text() for each in texts), re.MULTILINE)
+        sourced = "".join(f". '{each}'; " for each in texts) + 'echo "$GRUB_DEFAULT|$GRUB_CMDLINE_LINUX_DEFAULT"'
+        done = subprocess.run(["sh", "-c", sourced], capture_output=True, text=True, check=True)
+        default, words = done.stdout.strip().split("|")
         kernels = sorted((each.name[8:] for each in self.path("boot").glob("vmlinuz-*")), reverse=True)
-        menu = HEADER % ("${saved_entry}" if given[-1] == "saved" else given[-1])
-        menu += ENTRY.format(kernels[0], "simple", UUID).replace(f"gnulinux-{kernels[0]}-simple", "gnulinux-simple")
+        menu = HEADER % ("${saved_entry}" if default == "saved" else default)
+        simple = ENTRY.format(kernels[0], "simple", UUID, words)
+        menu += simple.replace(f"gnulinux-{kernels[0]}-simple", "gnulinux-simple")
         menu += f"submenu 'Advanced options for Ubuntu' $menuentry_id_option 'gnulinux-advanced-{UUID}' {{\n"
         for kernel in kernels:
-            menu += "".join(ENTRY.format(kernel, kind, UUID) for kind in ("advanced", "recovery"))
+            menu += ENTRY.format(kernel, "advanced", UUID, words) + ENTRY.format(kernel, "recovery", UUID, "recovery")
         menu += "}\n"
         for script in sorted(self.path("etc/grub.d").glob("*")):
             menu += subprocess.run([str(script)], capture_output=True, text=True, check=True).stdout
@@ -173,7 +176,7 @@ class Machine(Host):
         self.reboot()
         self.rebooting = False
         kernel, options = self.chosen()
-        while kernel in self.hangs:
+        while {kernel, *options.split()} & self.hangs:
             self.boots.append(f"{kernel} hangs")
             kernel, options = self.chosen()
         assert all(self.path(f"{name}-{kernel}").exists() for name in ("boot/vmlinuz", "boot/initrd.img")), kernel
@@ -182,10 +185,10 @@ class Machine(Host):
         trial.settle(self)
         return self.power() if self.rebooting else kernel
 
-    def converge(self, packages: dict[str, str] = SET) -> str:
+    def converge(self, packages: dict[str, str] = SET, parameters: Sequence[str] = ()) -> str:
         """Do what the playbook does until there is nothing to do; return the kernel that runs."""
         for _ in range(3):
-            found = trial.begin(self, packages, [])
+            found = trial.begin(self, packages, [], parameters)
             if found is None:
                 break
             self.power()

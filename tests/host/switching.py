@@ -283,6 +283,7 @@ def generation(  # noqa: PLR0913  each is a part of a generation
         "turns": list(turns),
         "sysctls": list(sysctls),
         "packages": {},
+        "parameters": [],
         "clients": {},
         "egress": {},
         "group": group,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.host import local, settings
+from sparkiac.host import local, settings, software
 from sparkiac.host.generation import CLOCK_CAP, EARLYOOM, TARGET
 from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.host.switch import uninstall
@@ -19,7 +19,7 @@ from sparkiac.model.facts import Prefill
 from sparkiac.plan import speeds
 from tests.host.expected import complete
 from tests.host.switching import Host, generation, switch
-from tests.plan.fleets import deployment, planned
+from tests.plan.fleets import checked, deployment, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,3 +259,53 @@ def test_earlyoom_must_be_installed(
     monkeypatch.setattr(host, "run", lambda *_: f"{loaded}\n")
     [line] = preflight.check_host(complete(Expectations, {"earlyoom": True}), host)
     assert (line.check, line.state) == ("earlyoom", state)
+
+
+KHO = 'spark-01: {address: 192.168.1.11, boot_parameters: {kho: "off", nokaslr: ""}}'
+
+
+def test_kernel_parameters_go_to_the_program_that_tries_them_and_nothing_else_sets_them() -> None:
+    files = rendered(deployment(host=KHO))
+    plan = json.loads(files["hosts/spark-01/etc/sparkiac/generation.json"])
+    assert plan["parameters"] == ["kho=off", "nokaslr"]
+    assert "kho" not in str(plan["sysctls"])
+    expected = json.loads(files["hosts/spark-01/etc/sparkiac/preflight.json"])
+    assert expected["parameters"] == {"declared": ["kho=off", "nokaslr"]}
+    assert b"kernel parameter" in files["PLAN.md"]
+    assert b"kho=off; no registration of RDMA fails" in files["PLAN.md"]
+    assert not any("sparkiac-watch" in path for path in files), "no timer keeps what only a boot changes"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("root: /dev/sda", "the host needs root to boot"),
+        ("panic: '0'", "the host needs panic to boot, or to come back from a trial"),
+        ("systemd.unit: rescue.target", "the host needs systemd.unit to boot"),
+        ("net.ifnames: '0'", "the host needs net.ifnames to boot"),
+        ("kho: off'; rm -rf /", "the value of a kernel parameter without spaces and quotes"),
+        ("'kho=off': ''", "the name of a kernel parameter, such as kho"),
+    ],
+)
+def test_a_parameter_that_a_boot_needs_or_that_is_malformed_is_refused(written: str, said: str) -> None:
+    outcome = checked(deployment(host=f"spark-01: {{address: 192.168.1.11, boot_parameters: {{{written}}}}}"))
+    messages = [each.message for each in outcome.report.findings]
+    assert any(said in each for each in messages), messages
+
+
+def test_the_preflight_says_what_the_running_kernel_lacks_or_still_has(
+    preflight: ModuleType, machine: Callable[..., Any]
+) -> None:
+    host = machine()
+    host.path("/proc").mkdir()
+    host.path("/proc/cmdline").write_text("BOOT_IMAGE=/boot/vmlinuz kho=on ro kho=off a=1\n")
+    host.path(software.SAVED_DEFAULT).parent.mkdir(parents=True)
+    host.path(software.SAVED_DEFAULT).write_text('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT a=1"\n')
+    for declared, said in (
+        (["kho=off", "a=1"], []),
+        (["kho=off"], ["every boot still has a=1, which the inventory no longer declares"]),
+        (["kho=on", "a=1", "b"], ["the running kernel does not have kho=on, b, which the inventory declares"]),
+    ):
+        assert [*software.parameter_faults(software.read(host), declared)] == said
+        found = preflight.check_host(complete(Expectations, {"parameters": {"declared": declared}}), host)
+        assert [(each.state, each.found) for each in found] == [("warn", text) for text in said]

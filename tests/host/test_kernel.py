@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -290,6 +291,128 @@ def cut(host: Machine, at: int, *, bad: bool) -> bool:
     there = host.debian.versions()
     assert (there[META] == NEWER[META], f"linux-image-{NEW}" in there) == (not bad, not bad), at
     return True
+
+
+KHO = "kho=off"
+
+
+def test_the_menu_names_the_sets_that_are_installed_and_no_default_is_one_of_them(host: Machine) -> None:
+    proven(host)
+    trial.begin(host, SET, [], [KHO], "b")
+    assert host.power() == NEW
+    menu = host.read(grub.CONFIG)
+    named = re.findall(r"menuentry '(sparkiac [^']*)'", menu)
+    assert named == [f"sparkiac before it: kernel {OLD}", f"sparkiac set b: kernel {NEW} {KHO}"]
+    assert grub.environment(host)["saved_entry"] == grub.entry_of(host, NEW).name
+    host.debian.apt("purge", f"linux-image-{OLD}")
+    host.update_grub()
+    assert f"kernel {OLD}" not in host.read(grub.CONFIG), "a kernel that is gone has no entry"
+    host.boots.clear()
+    assert host.power() == NEW
+
+
+def own_words(host: Machine) -> list[str]:
+    """Return the parameters of the running kernel, without what GRUB and the trial add."""
+    return [each for each in host.read("/proc/cmdline").split()[2:] if each != "panic=30"]
+
+
+def test_a_parameter_is_tried_once_then_kept_and_undone_when_its_declaration_goes(host: Machine) -> None:
+    proven(host)
+    begun = trial.begin(host, {}, [], [KHO])
+    assert begun is not None
+    assert (begun.kernel, begun.former, begun.parameters, begun.former_parameters) == (OLD, OLD, [KHO], [])
+    assert KHO not in host.read(software.SAVED_DEFAULT), "the next boots have it only after the gate"
+    assert host.power() == OLD
+    assert host.read("/proc/cmdline").split()[-2:] == [KHO, "panic=30"]
+    assert software.own_parameters(host) == [KHO]
+    host.power()
+    assert own_words(host) == ["ro", "quiet", "splash", KHO]
+    assert trial.begin(host, {}, [], [KHO]) is None, "nothing is left to do"
+    serves(host)
+    assert host.converge(SET, [KHO]) == NEW
+    assert own_words(host)[-1] == KHO, "another kernel gets it too"
+    assert host.converge(SET, []) == NEW
+    assert own_words(host) == ["ro", "quiet", "splash"]
+    assert KHO not in host.read(grub.CONFIG)
+    serves(host)
+
+
+@pytest.mark.parametrize("fault", ["preflight", "hang"])
+def test_a_parameter_that_does_not_pass_is_left_at_once(host: Machine, fault: str) -> None:
+    assert proven(host).converge({}, ["a=1"]) == OLD
+    (host.preflight_fails if fault == "preflight" else host.hangs).add(KHO)
+    trial.begin(host, {}, [], [KHO])
+    host.power()
+    found = trial.read(host).trial
+    assert found is not None
+    assert found.phase == "failed"
+    said = {"preflight": "HST015", "hang": "started the former parameters again"}[fault]
+    assert said in found.why
+    assert own_words(host) == ["ro", "quiet", "splash", "a=1"]
+    serves(host)
+
+
+def test_a_parameter_that_an_owner_has_set_is_neither_tried_nor_removed(host: Machine) -> None:
+    host.write("etc/default/grub.d/50-own.cfg", 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT kho=off"\n')
+    host.update_grub()
+    host.power()
+    assert trial.begin(host, {}, [], [KHO]) is None
+    assert proven_with(host, ["a=1", KHO]) == ["a=1"]
+    assert host.converge({}, []) == OLD
+    assert own_words(host) == ["ro", "quiet", "splash", KHO]
+    host.write("etc/default/grub.d/95-own.cfg", 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\n')
+    trial.begin(host, {}, [], ["a=1"])
+    assert host.power() == OLD
+    ended = trial.read(host).trial
+    assert ended is not None
+    assert (ended.phase, "lacks a=1" in ended.why) == ("failed", True)
+    assert own_words(host) == ["ro", "quiet"], "another file of the owner sets all parameters"
+    serves(host)
+
+
+def proven_with(host: Machine, declared: list[str]) -> list[str]:
+    """Try parameters on a host; return those that sparkiac has set."""
+    host.converge({}, declared)
+    return software.own_parameters(host)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("bad", [False, True], ids=["good", "bad"])
+def test_a_power_cut_leaves_kernel_and_parameters_together(host: Machine, *, bad: bool) -> None:
+    saved, points = proven(host).saved(), 1
+    while cut_both(host, points, bad=bad):
+        host.restore(saved)
+        points += 1
+    assert points > 20
+
+
+@pytest.mark.parametrize("at", [28, 32, 34, 36, 38, 40])
+def test_no_boot_has_a_kernel_without_its_parameters(host: Machine, at: int) -> None:
+    cut_both(proven(host), at, bad=False)
+
+
+def cut_both(host: Machine, at: int, *, bad: bool) -> bool:
+    """Take the power away before a command while both change; return False if it has fewer commands."""
+    host.preflight_fails = {NEW} if bad else set()
+    host.operations, host.kill_at = 0, at
+    began = len(host.boots)
+    started, seen = host.started, []
+    host.started = lambda kernel, options: (seen.append((kernel, KHO in options.split())), started(kernel, options))  # type: ignore[method-assign, func-returns-value, assignment, return-value]
+    try:
+        host.converge(SET, [KHO])
+    except KilledError:
+        host.power()
+        host.converge(SET, [KHO])
+        host.power()
+        whole = True
+    else:
+        whole = False
+    host.__dict__.pop("started")
+    assert len(host.boots) > began
+    assert {*seen} <= {(OLD, False), (NEW, True)}, (at, seen)
+    assert seen[-1] == ((OLD, False) if bad else (NEW, True)), at
+    serves(host)
+    return whole
 
 
 def test_status_shows_a_trial_and_no_next_boot_that_grub_will_not_make(host: Machine) -> None:

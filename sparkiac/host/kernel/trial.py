@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import durable, software
@@ -21,16 +21,18 @@ STATE = "/var/lib/sparkiac/kernel.json"
 PROVING, TRYING, PASSED, GOOD, FAILED = "proving", "trying", "passed", "good", "failed"
 OPEN = (PROVING, TRYING, PASSED)
 """Phases of a trial that has not ended."""
+CMDLINE = "/proc/cmdline"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
-# Written by sparkiac. After a reboot into a kernel that is tried, asks whether the models answer well, or goes back.
+# Written by sparkiac. Asks whether the models answer well with a kernel or packages that are tried, or goes back.
 [Unit]
-Description=Keep or give up the kernel that is tried
-ConditionPathExists=/var/lib/sparkiac/kernel.json
+Description=Keep or give up the kernel or the packages that are tried
+ConditionPathExists=|/var/lib/sparkiac/kernel.json
+ConditionPathExists=|/var/lib/sparkiac/os/state.json
 RequiresMountsFor=/var/lib/sparkiac /boot
 Wants=network-online.target
-After=network-online.target docker.service sparkiac-recover.service
+After=network-online.target docker.service sparkiac-recover.service sparkiac-packages.service
 
 [Service]
 Type=exec
@@ -57,6 +59,12 @@ class Trial(NamedTuple):
     kernel: str
     former: str
     """Kernel that ran before it; the same one in the first trial of a host."""
+    parameters: list[str]
+    """Kernel parameters of sparkiac with which it is tried."""
+    former_parameters: list[str]
+    """Those that held before it."""
+    pins: str
+    """Name of the set that it is of, for the menu; empty without one."""
     boot: str
     """ID of the boot in which it began."""
     why: str
@@ -115,11 +123,33 @@ def boot_id(machine: LocalHost) -> str:
     return str(software.line(machine, BOOT_ID))
 
 
+def is_tried(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has the kernel and the parameters of a trial."""
+    return booted(machine, trial.kernel, trial.parameters, trial.former_parameters)
+
+
+def is_former(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has what ran before a trial."""
+    return booted(machine, trial.former, trial.former_parameters, trial.parameters)
+
+
+def booted(machine: LocalHost, kernel: str, these: list[str], others: list[str]) -> bool:
+    """Return whether a kernel runs, with these parameters where others lack them, and without those of the others."""
+    words = {*machine.read(CMDLINE).split()}
+    return running(machine) == kernel and {*these} - {*others} <= words and not ({*others} - {*these}) & words
+
+
+def differs(machine: LocalHost, kernel: str, parameters: list[str]) -> bool:
+    """Return whether a boot must change for this kernel and these declared parameters."""
+    return kernel != running(machine) or any(software.parameter_faults(software.read(machine), parameters))
+
+
 def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
-    """Return why the kernel of a set is not tried on this host."""
+    """Return why the kernel of a set is not tried on this host. A host without pins keeps its kernel."""
     kernel, now = checks.release_of(packages), running(machine)
-    missing = [] if kernel else ["the pins of this host name no kernel"]
-    return [*missing, *checks.before(machine, now, beside(packages, kernel) if kernel else {})]
+    missing = [] if kernel or not packages else ["the pins of this host name no kernel"]
+    own = beside(packages, kernel) if kernel and kernel != now else {}
+    return [*missing, *checks.before(machine, now, own)]
 
 
 def require(refused: Iterable[str]) -> None:
@@ -128,27 +158,33 @@ def require(refused: Iterable[str]) -> None:
         raise TrialError("; ".join(found))
 
 
-def begin(machine: LocalHost, packages: dict[str, str], despite: list[str]) -> Trial | None:
-    """Prepare the next boot: the proof, or the trial of the kernel of a set. Return None if there is nothing to do.
+def begin(
+    machine: LocalHost, packages: dict[str, str], despite: list[str], declared: Sequence[str] = (), pins: str = ""
+) -> Trial | None:
+    """Prepare the next boot: the proof, or the trial of the kernel of a set with the declared parameters.
 
-    Raise TrialError with all reasons if it is refused; then the running kernel is the default of the next boots.
+    Return None if there is nothing to do. Raise TrialError with all reasons if it is refused; then the running kernel
+    is the default of the next boots.
     """
     require(refusals(machine, packages))
-    now, kernel = running(machine), str(checks.release_of(packages))
-    state = read(machine)
-    if state.trial and state.trial.phase in OPEN and kernel == now == state.trial.kernel:
-        return state.trial  # a former run has left it before its end
-    if kernel == now:
+    now, own = running(machine), software.own_parameters(machine)
+    kernel, state = checks.release_of(packages) or now, read(machine)
+    last = state.trial
+    if last and last.phase in OPEN and kernel == last.kernel and is_tried(machine, last):
+        return last  # a former run has left it before its end
+    if not differs(machine, kernel, [*declared]):
         return None
-    phase, tried = (TRYING, kernel) if state.proven else (PROVING, now)
-    added = state.trial.added if state.trial and state.trial.kernel == tried else []
-    trial = Trial(phase, tried, now, boot_id(machine), "", {}, added, {}, despite)
-    return prepared(machine, trial, packages if state.proven else {})
+    lacking = software.lacking(software.line(machine, CMDLINE), declared)
+    parameters = [word for word in declared if word in own or word in lacking]
+    tried = (TRYING, kernel, now, parameters, own) if state.proven else (PROVING, now, now, own, own)
+    added = last.added if last and last.kernel == tried[1] else []
+    trial = Trial(*tried, pins, boot_id(machine), "", {}, added, {}, despite)
+    return prepared(machine, trial, packages if state.proven and kernel != now else {})
 
 
 def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Trial:
     """Install the kernel, offer it to GRUB, and choose it for one boot; undo all of that if it is refused."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     own = beside(packages, trial.kernel)
     added = sorted({*own, *trial.added} - ({*software.installed(machine)} - {*trial.added}))
     trial = trial._replace(packages=following(packages, trial.kernel), added=added, speeds=gate.speeds(machine))
@@ -157,7 +193,9 @@ def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Tria
         install_unit(machine)
         install(machine, trial, own)
         require(checks.after(machine, trial.former, trial.kernel, own))
-        grub.offer(machine, trial.kernel)
+        before, after = trial.former_parameters, trial.parameters
+        new = [word for word in after if word not in before]
+        grub.offer(machine, trial.kernel, new, {*before} - {*after})
         grub.remember(machine, grub.NEXT, grub.TRIAL)
     except (grub.GrubError, TrialError, OSError) as error:
         give_up(machine, trial, str(error))
@@ -165,11 +203,11 @@ def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Tria
     return trial
 
 
-def install_unit(machine: LocalHost) -> None:
-    """Install the unit that ends the trial after the reboot."""
-    durable.write(machine.path(f"/etc/systemd/system/{UNIT}"), UNIT_TEXT.encode(), 0o644)
+def install_unit(machine: LocalHost, name: str = UNIT, text: str = UNIT_TEXT) -> None:
+    """Install a unit for the boots of a trial: if no other, the one that ends it."""
+    durable.write(machine.path(f"/etc/systemd/system/{name}"), text.encode(), 0o644)
     machine.run("systemctl", "daemon-reload")
-    machine.run("systemctl", "enable", UNIT)
+    machine.run("systemctl", "enable", name)
 
 
 def install(machine: LocalHost, trial: Trial, own: dict[str, str]) -> None:
@@ -201,22 +239,31 @@ def settle(machine: LocalHost) -> None:
         return
     if trial.phase == PROVING:
         prove(machine, trial)
-    elif running(machine) != trial.kernel:
-        give_up(machine, trial, "the host started the former kernel again: this one did not start, or not to its end")
+    elif not is_tried(machine, trial):
+        what = "kernel" if trial.kernel != trial.former else "parameters"
+        give_up(machine, trial, f"the host started the former {what} again: the trial did not start, or not to its end")
     elif found := [] if trial.phase == PASSED else gate.faults(machine, trial.speeds):
         give_up(machine, trial, "\n".join(found))
         machine.run("systemctl", "reboot")
     else:
         enter(machine, PASSED)
         if not gate.grouped(machine):
-            accept(machine)
+            accept_alone(machine)
+
+
+def accept_alone(machine: LocalHost) -> None:
+    """Keep what has passed without waiting for others, or reboot into what ran before if GRUB does not take it."""
+    try:
+        accept(machine)
+    except TrialError:
+        machine.run("systemctl", "reboot")
 
 
 def prove(machine: LocalHost, trial: Trial) -> None:
     """Record whether GRUB has started the entry that was chosen once, and forgotten it."""
     forgotten = not grub.environment(machine).get(grub.NEXT)
-    once = grub.PANIC in machine.read("/proc/cmdline").split()
-    grub.keep(machine, trial.former)
+    once = software.PANIC in machine.read(CMDLINE).split()
+    grub.keep(machine, trial.former, trial.former_parameters)
     if forgotten and once:
         enter(machine, GOOD, proven=True)
         return
@@ -227,9 +274,14 @@ def prove(machine: LocalHost, trial: Trial) -> None:
 def accept(machine: LocalHost) -> Trial:
     """Make the kernel the default, and install the packages that follow it. Raise TrialError if it has not passed."""
     trial = read(machine).trial
-    if trial is None or trial.phase not in (PASSED, GOOD) or running(machine) != trial.kernel:
+    if trial is None or trial.phase not in (PASSED, GOOD) or not is_tried(machine, trial):
         raise TrialError("no kernel that runs now has passed its gate")
-    grub.keep(machine, trial.kernel)
+    try:
+        grub.adopt(machine, trial.kernel, trial.parameters)
+        grub.name_sets(machine, titles(trial))
+    except grub.GrubError as error:
+        give_up(machine, trial, str(error))
+        raise TrialError(str(error)) from error
     left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
     try:
         if left:
@@ -240,14 +292,21 @@ def accept(machine: LocalHost) -> Trial:
     return enter(machine, GOOD)
 
 
+def titles(trial: Trial) -> dict[str, str]:
+    """Return kernel → title of its entry in the menu: the one that has passed, and the one before it."""
+    name = f"set {trial.pins}" if trial.pins else "kept"
+    words = " ".join((f"sparkiac {name}: kernel {trial.kernel}", *trial.parameters))
+    return {trial.former: f"sparkiac before it: kernel {trial.former}", trial.kernel: words}
+
+
 def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
     """Make the former kernel the default, and if it runs remove what the trial has installed."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     if trial.added and running(machine) == trial.former:
         done = machine.run("dpkg", "--purge", *trial.added)  # whatever state a power cut has left them in
         if done.code:
             raise TrialError(f"dpkg --purge: {' '.join(done.errors.split())}")
-        grub.keep(machine, trial.former)
+        grub.keep(machine, trial.former, trial.former_parameters)
         trial = trial._replace(added=[])
     write(machine, read(machine)._replace(trial=trial))
     return enter(machine, FAILED, why)
@@ -259,19 +318,22 @@ def back(machine: LocalHost, why: str) -> Trial | None:
     return give_up(machine, trial, why) if trial and trial.phase in OPEN else None
 
 
-def wait(machine: LocalHost) -> None:
-    """Wait until a trial has passed or ended, and a host that goes back has booted; raise TrialError if it hangs."""
+def ended(machine: LocalHost) -> bool:
+    """Return whether the trial of a kernel has passed or ended, and a host that goes back has booted."""
+    trial = read(machine).trial
+    if trial is None or trial.phase in (PASSED, GOOD):
+        return True
+    return trial.phase == FAILED and is_former(machine, trial) and not trial.added
+
+
+def wait(machine: LocalHost, is_over: Callable[[LocalHost], bool] = ended) -> None:
+    """Wait until a trial is over; raise TrialError if nothing works on it."""
     idle = 0
-    while True:
-        trial = read(machine).trial
-        if trial is None or trial.phase in (PASSED, GOOD):
-            return
-        if trial.phase == FAILED and (running(machine) == trial.former and not trial.added):
-            return
+    while not is_over(machine):
         state = machine.run("systemctl", "show", "--property=ActiveState", "--value", UNIT).output.strip()
         idle = idle + 1 if state in ("", "inactive", "failed") else 0
         if idle > IDLE_POLLS:
-            raise TrialError(f"the trial of {trial.kernel} has not ended; see journalctl --unit={UNIT}")
+            raise TrialError(f"the trial has not ended; see journalctl --unit={UNIT}")
         time.sleep(POLL_S)
 
 

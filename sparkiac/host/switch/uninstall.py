@@ -33,7 +33,7 @@ PATH = re.compile(
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
 KERNEL_UNIT = "etc/systemd/system/sparkiac-kernel.service"
-OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac")
+OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac", "etc/grub.d/46_sparkiac")
 """What `kernel` writes, besides its unit: without them, GRUB starts the newest kernel again."""
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
