@@ -120,7 +120,9 @@ def fleet(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]
         for client in clients.values():
             stack.enter_context(client)
         print("\n| phase | client of | time | right | wrong | refused | no answer |\n|---|---|--:|--:|--:|--:|--:|")  # noqa: T201
-        yield Fleet(lab, clients)
+        fleet = Fleet(lab, clients)
+        fleet.start_as("")  # mounts of the container are single files of the store, which exist before it starts
+        yield fleet
 
 
 def test_the_first_start_of_a_good_version(fleet: Fleet) -> None:
