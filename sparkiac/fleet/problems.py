@@ -103,11 +103,18 @@ def trial_problems(found: KernelTrial | None) -> Iterator[Problem]:
     if found is None or (found.phase == GOOD and not found.why):
         return
     if found.phase in OPEN:
-        text = f"kernel {found.change} is tried ({found.phase}): any other boot starts {found.former} as before"
+        text = f"kernel {_change(found)} is tried ({found.phase}): any other boot starts {found.former} as before"
         yield Problem(DRIFT, None, text, "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`")
     else:
         reason = found.why.partition("\n")[0]
-        yield Problem("warning", None, f"kernel {found.change}: {reason}", "sparkiac docs hosts says what to do")
+        yield Problem("warning", None, f"kernel {_change(found)}: {reason}", "sparkiac docs hosts says what to do")
+
+
+def _change(found: KernelTrial) -> str:
+    """Return the kernel of a trial, and the parameters that differ from those before it."""
+    ways = (("with", found.parameters, found.former_parameters), ("without", found.former_parameters, found.parameters))
+    differing = ((how, [each for each in one if each not in two]) for how, one, two in ways)
+    return found.kernel + "".join(f" {how} {', '.join(words)}" for how, words in differing if words)
 
 
 def next_boot(found: Software) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 RELEASE = "/proc/sys/kernel/osrelease"
+CMDLINE = "/proc/cmdline"
 DPKG = "/var/lib/dpkg/status"
 DMI = "/sys/class/dmi/id"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -46,7 +47,7 @@ def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of prefl
     return {
         "kernel": kernel,
         "next_kernel": None if machine.path(SAVED_DEFAULT).exists() else next_kernel(kernel, everything),
-        "cmdline": parameters(line(machine, "/proc/cmdline")),
+        "cmdline": parameters(line(machine, CMDLINE)),
         "own_parameters": own_parameters(machine),
         "kexec_crash_size": number(line(machine, "/sys/kernel/kexec_crash_size")),
         "driver": version[1] if version else None,
