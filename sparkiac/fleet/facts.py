@@ -235,6 +235,15 @@ class KernelTrial(ReportedFacts):
     former_parameters: tuple[Text, ...] = ()
 
 
+class PackageChange(ReportedFacts):
+    """The last change of driver, container toolkit and Docker."""
+
+    phase: Text
+    why: Text
+    old: Mapping[Text, Text]
+    new: Mapping[Text, Text]
+
+
 class HostFacts(ReportedFacts):
     """Everything that a host reports."""
 
@@ -243,6 +252,7 @@ class HostFacts(ReportedFacts):
     generation: Generations | None = None
     drift: Drift | None = None
     kernel: KernelTrial | None = None
+    packages: PackageChange | None = None
     doors: Text | None = None
     """What is wrong with the table of nftables that closes ports."""
     sick: tuple[Sick, ...] = ()

@@ -16,6 +16,7 @@ from sparkiac.fleet.problems import (
     Problem,
     listed,
     machine_problems,
+    package_problems,
     software_problems,
     trial_problems,
 )
@@ -89,6 +90,7 @@ def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:
         *machine_problems(host, facts, clock_s),
         *software_problems(host, facts.machine.software, datetime.fromtimestamp(answer.end_s, UTC).date()),
         *trial_problems(facts.kernel),
+        *package_problems(facts.packages, facts.machine.software),
         *_generation(facts, generated),
         *(problem for unit in units for problem in _unit(unit)),
     )

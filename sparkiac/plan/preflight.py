@@ -251,6 +251,7 @@ def _unit(container: Container, stores: tuple[ModelStore, ...]) -> UnitExpectati
         weights=tuple(_weights(container, stores)) if container.server.node else (),
         fabric=container.network.fabric,
         group_ports=container.network.group_ports,
+        gpu=container.confinement.gpu,
     )
 
 
