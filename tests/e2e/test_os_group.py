@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.pair import HOSTS, Pair
 from tests.e2e.polls import Polls
-from tests.e2e.test_os import NEW, OLD, boots, pin, prepare, required, state, version
+from tests.e2e.test_os import NEW, OLD, PACED, boots, pin, prepare, required, state, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ def group(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     required()
     found = Pair(bed, tmp_path_factory.mktemp("pair"))
     found.prepare()
+    found.want(32768, PACED)
     for host in bed.hosts:
         prepare(bed, host)
     pin(found, "a")
