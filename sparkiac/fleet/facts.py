@@ -75,10 +75,6 @@ class Software(ReportedFacts):
     moved: tuple[MovedPackage, ...] = ()
     """The last changes, the oldest first."""
 
-    def change(self, package: str) -> MovedPackage | None:
-        """Return the last change of a package."""
-        return next((each for each in reversed(self.moved) if each.package == package), None)
-
 
 class MachineState(ReportedFacts):
     """Facts about a machine; None if it does not have them."""
@@ -237,7 +233,6 @@ class PackageChange(ReportedFacts):
 
     phase: Text
     why: Text
-    old: Mapping[Text, Text]
     new: Mapping[Text, Text]
 
 
@@ -269,11 +264,6 @@ class Load(NamedTuple):
     running: int | None = None
     waiting: int | None = None
     tokens_per_s: float | None = None
-
-
-def metric_names() -> tuple[str, ...]:
-    """Return the names of the metrics that are read."""
-    return engines.metric_names(*QUANTITIES)
 
 
 def load(engine: str | None, readings: tuple[Reading, ...] | None) -> Load:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from sparkiac.fleet.facts import HostFacts, metric_names
+from sparkiac import engines
+from sparkiac.fleet.facts import QUANTITIES, HostFacts
 from sparkiac.model.answers import shown
 from sparkiac.plan import HostPlan
 from sparkiac.upstream import parallel, programs
@@ -97,7 +98,7 @@ def query(host: SshEndpoint) -> Answer:
 
 def _facts(host: SshEndpoint) -> HostFacts:
     """Return the facts of a host. Raises HostFailure."""
-    done = run(host, ("sh", "-c", SCRIPT, "sh", *metric_names()), "", timeout_s=DEADLINE_S)
+    done = run(host, ("sh", "-c", SCRIPT, "sh", *engines.metric_names(*QUANTITIES)), "", timeout_s=DEADLINE_S)
     if done.returncode:
         raise _failure(done.returncode, done.stderr)
     try:
