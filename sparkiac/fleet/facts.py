@@ -76,10 +76,6 @@ class Software(ReportedFacts):
     moved: tuple[MovedPackage, ...] = ()
     """The last changes, the oldest first."""
 
-    def change(self, package: str) -> MovedPackage | None:
-        """Return the last change of a package."""
-        return next((each for each in reversed(self.moved) if each.package == package), None)
-
 
 class MachineState(ReportedFacts):
     """Facts about a machine; None if it does not have them."""
@@ -240,7 +236,6 @@ class PackageChange(ReportedFacts):
 
     phase: Text
     why: Text
-    old: Mapping[Text, Text]
     new: Mapping[Text, Text]
 
 

@@ -138,7 +138,8 @@ def package_problems(found: PackageChange | None, software: Software | None) -> 
 
 def next_boot(found: Software) -> str:
     """Return the kernel of the next boot, the running one, and what installed it."""
-    change = found.change(f"linux-image-{found.next_kernel}")
+    package = f"linux-image-{found.next_kernel}"
+    change = next((each for each in reversed(found.moved) if each.package == package), None)
     by = f", installed on {change.at} by {change.command}" if change else ""
     return f"kernel {found.next_kernel} instead of {found.kernel}{by}"
 
