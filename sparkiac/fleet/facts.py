@@ -1,4 +1,4 @@
-"""The facts that the program `status` on a host reports, and the load of a server from its metrics.
+"""The facts that the program `status` on a host reports.
 
 Facts that an older version of the program lacks are None.
 """
@@ -6,12 +6,11 @@ Facts that an older version of the program lacks are None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import Field
 
 from sparkiac import engines
-from sparkiac.engines import Metric
 from sparkiac.model.answers import Number, ReportedFacts, Text
 
 QUANTITIES: Final = ("running", "waiting", "kv_use", "generated_tokens", "generation_rate")
@@ -76,10 +75,6 @@ class Software(ReportedFacts):
     updates: tuple[AvailableUpdate, ...] = ()
     moved: tuple[MovedPackage, ...] = ()
     """The last changes, the oldest first."""
-
-    def change(self, package: str) -> MovedPackage | None:
-        """Return the last change of a package."""
-        return next((each for each in reversed(self.moved) if each.package == package), None)
 
 
 class MachineState(ReportedFacts):
@@ -235,16 +230,13 @@ class KernelTrial(ReportedFacts):
     parameters: tuple[Text, ...] = ()
     former_parameters: tuple[Text, ...] = ()
 
-    @property
-    def change(self) -> str:
-        """Return the kernel, and the parameters that differ from those before it."""
-        words = (
-            (" with ", self.parameters, self.former_parameters),
-            (" without ", self.former_parameters, self.parameters),
-        )
-        return self.kernel + "".join(
-            how + ", ".join(found) for how, one, two in words if (found := [each for each in one if each not in two])
-        )
+
+class PackageChange(ReportedFacts):
+    """The last change of driver, container toolkit and Docker."""
+
+    phase: Text
+    why: Text
+    new: Mapping[Text, Text]
 
 
 class HostFacts(ReportedFacts):
@@ -255,6 +247,7 @@ class HostFacts(ReportedFacts):
     generation: Generations | None = None
     drift: Drift | None = None
     kernel: KernelTrial | None = None
+    packages: PackageChange | None = None
     doors: Text | None = None
     """What is wrong with the table of nftables that closes ports."""
     sick: tuple[Sick, ...] = ()
@@ -266,50 +259,6 @@ class HostFacts(ReportedFacts):
     """Part that could not be read → reason."""
 
 
-class Load(NamedTuple):
-    """Load of a server; a value that its engine does not expose is None."""
-
-    kv_use: float | None = None
-    """Used part of the KV cache, 0 to 1; with several engines behind one server, that of the fullest."""
-    running: int | None = None
-    waiting: int | None = None
-    tokens_per_s: float | None = None
-
-
 def metric_names() -> tuple[str, ...]:
     """Return the names of the metrics that are read."""
     return engines.metric_names(*QUANTITIES)
-
-
-def load(engine: str | None, readings: tuple[Reading, ...] | None) -> Load:
-    """Return the load of a server with this engine."""
-    if not readings:
-        return Load()
-    table, last = engines.quantities(engine), readings[-1].values
-    kv_use, running, waiting = (_values(table, last, name) for name in ("kv_use", "running", "waiting"))
-    return Load(
-        max(kv_use) if kv_use else None,
-        round(sum(running)) if running else None,
-        round(sum(waiting)) if waiting else None,
-        _rate(table, readings),
-    )
-
-
-def _values(table: Mapping[str, Metric], values: Mapping[str, tuple[float, ...]], quantity: str) -> tuple[float, ...]:
-    return values.get(table[quantity].name, ()) if quantity in table else ()
-
-
-def _rate(table: Mapping[str, Metric], readings: tuple[Reading, ...]) -> float | None:
-    """Return tokens per second: the engine's own figure, or the difference of a counter that grows with each token.
-
-    A counter that grows only when a request ends would show 0 while requests run.
-    """
-    first, last = readings[0], readings[-1]
-    if own := _values(table, last.values, "generation_rate"):
-        return sum(own)
-    counter = table.get("generated_tokens")
-    seconds = last.at_s - first.at_s
-    if counter is None or counter.at_end or seconds <= 0 or not last.values.get(counter.name):
-        return None
-    tokens = sum(last.values[counter.name]) - sum(first.values.get(counter.name, ()))
-    return tokens / seconds if tokens >= 0 else None  # the server was restarted between the readings

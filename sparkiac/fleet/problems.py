@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final, Literal, NamedTuple
 
-from sparkiac.fleet.facts import AvailableUpdate, HostFacts, KernelTrial, Software
+from sparkiac.fleet.facts import AvailableUpdate, HostFacts, KernelTrial, PackageChange, Software
 from sparkiac.host.conditions import applying
+from sparkiac.host.kernel import packages
 from sparkiac.host.kernel.trial import GOOD, OPEN
-from sparkiac.host.software import HostValues, parameter_faults
+from sparkiac.host.software import MIXED, HostValues, parameter_faults, unlike
 from sparkiac.host.watch.sickness import JOURNAL, KILLED, LOW_POWER
 from sparkiac.model.lock import HostSet
 from sparkiac.plan import HostPlan
@@ -28,6 +29,7 @@ _NEXT_BOOT: Final = "sparkiac docs hosts says what to do before a reboot"
 _PARAMETERS: Final = "sparkiac os tries the declared parameters for one boot"
 _PRICE: Final = "apt changelog NAME shows what is in them"
 _REVIEW: Final = "decide, then renew the pins: sparkiac lock INVENTORY --hosts --upgrade HOST"
+_WAIT: Final = "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`"
 _SUSPECTED: Final = {LOW_POWER, JOURNAL, KILLED}
 """What is over, or not certain."""
 
@@ -51,7 +53,7 @@ def machine_problems(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterat
         yield Problem(UNHEALTHY, None, "no NVIDIA driver is loaded", "check `nvidia-smi` and `dmesg` on the host")
     if host.values.driver and machine.driver and not f"{machine.driver}.".startswith(f"{host.values.driver}."):
         text = f"driver {machine.driver} is loaded, the inventory has {host.values.driver}"
-        yield Problem(DRIFT, None, text, "install the other driver with sparkiac driver, or change the inventory")
+        yield Problem(DRIFT, None, text, "move to it with sparkiac os, or change the inventory")
     if machine.unpinnable and (known := host.preflight.unpinnable):
         hint = f"{known.code}: {known.hint}"
         yield Problem(UNHEALTHY if known.rdma_units else "warning", None, machine.unpinnable, hint)
@@ -103,16 +105,41 @@ def trial_problems(found: KernelTrial | None) -> Iterator[Problem]:
     if found is None or (found.phase == GOOD and not found.why):
         return
     if found.phase in OPEN:
-        text = f"kernel {found.change} is tried ({found.phase}): any other boot starts {found.former} as before"
-        yield Problem(DRIFT, None, text, "wait, or run sparkiac os again; see `journalctl --unit=sparkiac-kernel`")
+        text = f"kernel {_change(found)} is tried ({found.phase}): any other boot starts {found.former} as before"
+        yield Problem(DRIFT, None, text, _WAIT)
     else:
         reason = found.why.partition("\n")[0]
-        yield Problem("warning", None, f"kernel {found.change}: {reason}", "sparkiac docs hosts says what to do")
+        yield Problem("warning", None, f"kernel {_change(found)}: {reason}", "sparkiac docs hosts says what to do")
+
+
+def _change(found: KernelTrial) -> str:
+    """Return the kernel of a trial, and the parameters that differ from those before it."""
+    ways = (("with", found.parameters, found.former_parameters), ("without", found.former_parameters, found.parameters))
+    differing = ((how, [each for each in one if each not in two]) for how, one, two in ways)
+    return found.kernel + "".join(f" {how} {', '.join(words)}" for how, words in differing if words)
+
+
+def package_problems(found: PackageChange | None, software: Software | None) -> Iterator[Problem]:
+    """Yield that packages change or could not, and what keeps units that use the GPU down."""
+    if software and (text := unlike(software.driver, {**software.packages})):
+        yield Problem(UNHEALTHY, None, f"{text}: units that use the GPU do not start", "DRV005: reboot")
+    if found is None or found.phase == GOOD:
+        return
+    named = listed([f"{name} {each}" for name, each in found.new.items()])
+    reason = f": {found.why.partition(chr(10))[0]}" if found.why else ""
+    if found.phase in MIXED:
+        text = f"packages of two sets may be installed ({found.phase}), units that use the GPU do not start: {named}"
+        yield Problem(UNHEALTHY, None, f"{text}{reason}", _WAIT)
+    elif found.phase in packages.OPEN:
+        yield Problem(DRIFT, None, f"{named}: tried ({found.phase}), any other boot brings the former ones back", _WAIT)
+    else:
+        yield Problem("warning", None, f"{named}: went back{reason}", "sparkiac docs hosts says what to do")
 
 
 def next_boot(found: Software) -> str:
     """Return the kernel of the next boot, the running one, and what installed it."""
-    change = found.change(f"linux-image-{found.next_kernel}")
+    package = f"linux-image-{found.next_kernel}"
+    change = next((each for each in reversed(found.moved) if each.package == package), None)
     by = f", installed on {change.at} by {change.command}" if change else ""
     return f"kernel {found.next_kernel} instead of {found.kernel}{by}"
 

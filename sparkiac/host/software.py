@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 RELEASE = "/proc/sys/kernel/osrelease"
+CMDLINE = "/proc/cmdline"
 DPKG = "/var/lib/dpkg/status"
 DMI = "/sys/class/dmi/id"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -28,6 +29,10 @@ IMAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+-\d+-[a-z0-9-]+)")
 LIBRARY = re.compile(r"libnvidia-compute-\d+(?:-server)?")
 SAVED_DEFAULT = "/etc/default/grub.d/90-sparkiac.cfg"
 """Lets GRUB start the kernel that has passed its gate, instead of the newest one."""
+CHANGE = "/var/lib/sparkiac/os/state.json"
+"""The last change of driver, container toolkit and Docker."""
+MIXED = ("changing", "returning")
+"""Its phases in which the installed packages may be of two sets."""
 OTHERS = ("nvsm",)
 """Packages that facts are about and that no pin holds."""
 OWN_PARAMETERS = re.compile(r'GRUB_CMDLINE_LINUX_DEFAULT="\$GRUB_CMDLINE_LINUX_DEFAULT ([^"]*)"')
@@ -46,7 +51,7 @@ def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of prefl
     return {
         "kernel": kernel,
         "next_kernel": None if machine.path(SAVED_DEFAULT).exists() else next_kernel(kernel, everything),
-        "cmdline": parameters(line(machine, "/proc/cmdline")),
+        "cmdline": parameters(line(machine, CMDLINE)),
         "own_parameters": own_parameters(machine),
         "kexec_crash_size": number(line(machine, "/sys/kernel/kexec_crash_size")),
         "driver": version[1] if version else None,
@@ -204,6 +209,15 @@ def unlike(loaded: str | None, packages: dict[str, str]) -> str:
     if loaded is None or not found or loaded in found:
         return ""
     return f"the kernel module {loaded} is loaded, the libraries of the driver have version {', '.join(found)}"
+
+
+def hold(machine: Any) -> str:  # noqa: ANN401 - as above
+    """Return why no unit that uses the GPU may start: packages of two sets may be installed. Empty if it may."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        phase = json.loads(machine.read(CHANGE))["phase"]
+        if phase in MIXED:
+            return f"packages of two sets may be installed ({phase})"
+    return unlike(driver(machine), installed(machine))
 
 
 class HostValues:

@@ -60,12 +60,12 @@ _NEEDED_AT_BOOT: Final = frozenset(
 """Kernel parameters by which a host finds its disk, its first process and its network."""
 _RESERVED_HOSTS: Final = frozenset({"all", "ungrouped", "localhost"})
 UNITS_OF_SPARKIAC: Final = frozenset(
-    {"answer", "doors", "fleet", "kernel", "metrics", "network-revert"}
+    {"answer", "doors", "fleet", "kernel", "metrics", "network-revert", "packages"}
     | {"recover", "secrets", "share", "switch", "watch"}
 )
 """NAME of each unit sparkiac-NAME of sparkiac itself; those of turns are sparkiac-turn-TURN."""
 DIRECTORIES_OF_SPARKIAC: Final = frozenset(
-    {"files", "generations", "metrics", "models", "network", "passed", "programs", "saved", "secrets", "watch"}
+    {"files", "generations", "metrics", "models", "network", "os", "passed", "programs", "saved", "secrets", "watch"}
 )
 """Directories of sparkiac itself in /etc/sparkiac and /var/lib/sparkiac, beside those that are named after units."""
 

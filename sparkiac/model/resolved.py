@@ -60,6 +60,8 @@ class ResolvedHost(Platform):
     """SSH settings."""
     model_store: AbsolutePath | None = None
     """Directory that contains the weights."""
+    power: tuple[Line, ...] = ()
+    """Command that takes its power away and gives it back."""
     nft: Literal["required", "optional"] = "required"
     """Whether nftables must work."""
     reachable_from: tuple[Network, ...] | None = None

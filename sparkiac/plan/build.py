@@ -60,6 +60,11 @@ class _FleetValues(NamedTuple):
         """Return the fleet timer if it runs on this host."""
         return self.timer if self.timer and self.timer.check.host == host else None
 
+    def helps(self, host: str) -> bool:
+        """Return whether other hosts copy from a host or vote on it."""
+        group = self.groups[host]
+        return bool(self.copies.get(host)) or (group is not None and group.coordinator == host)
+
 
 def build(resolved: Resolved) -> Plan:
     """Build the plan of the whole fleet."""
@@ -134,7 +139,6 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
     stores, proofs, group = whole.stores[name], whole.proofs.get(name, {}), whole.groups[name]
     secrets = _secrets(placed, whole, timer)
     unpinned = _unpinned(placed, example=whole.lock is not None and whole.lock.example)
-    helps = bool(whole.copies.get(name)) or (group is not None and group.coordinator == name)
     return HostPlan(
         name=name,
         address=values.address,
@@ -145,7 +149,7 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
         settings=tuple(_planned_setting(*each) for each in _settings(values)),
         containers=placed.containers,
-        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned, helps=helps),
+        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned, helps=whole.helps(name)),
         programs=placed.programs,
         config_files=placed.config_files,
         start_order=whole.start_order[name],
@@ -167,9 +171,8 @@ def _host(inventory: Inventory, placed: placement.PlacedHost, whole: _FleetValue
         group=group,
         unpinned=unpinned,
         turns=_turns(inventory, placed, proofs),
-        pins_name=whole.lock.hosts.members.get(name, "") if whole.lock and whole.lock.hosts else "",
-        power=written.power,
         pins=whole.lock.hosts.of(name) if whole.lock and whole.lock.hosts else None,
+        pins_name=whole.lock.hosts.members.get(name, "") if whole.lock and whole.lock.hosts else "",
     )
 
 

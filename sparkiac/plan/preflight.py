@@ -62,8 +62,7 @@ def expectations(
 
     `helps`: whether an apply opens ports on it for other hosts, which vote or copy from it.
     """
-    values, containers, sysctls = host.values, host.containers, host.values.sysctl
-    free_gib, lowest = values.docker_free_gib, values.requires
+    values, containers, lowest = host.values, host.containers, host.values.requires
     return Expectations(
         host=host.name,
         architecture=_MACHINES[values.architecture],
@@ -76,13 +75,13 @@ def expectations(
         docker_access=_RUNS_AS if containers else None,
         memory_bytes=host.memory_bytes,
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
-        load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
+        load_tuning={key: str(values.sysctl[key]) for key in _LOAD_TUNING if key in values.sysctl},
         headless=values.address if values.headless else None,
         earlyoom=values.earlyoom_floor_gib is not None,
         parameters=ExpectedParameters(values.boot_words),
         unpinnable=_unpinnable(containers),
         host_facts=_host_facts(values, containers),
-        disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
+        disk=_disk(values.docker_free_gib),
         links=group_links(host),
         ports=_ports(host),
         nft=values.nft == "required" and (helps or any(map(_filtered, host.units))),
@@ -91,6 +90,10 @@ def expectations(
         store=expected_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container, stores) for container in containers},
     )
+
+
+def _disk(free_gib: float | None) -> tuple[Disk, ...]:
+    return () if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),)
 
 
 def _filtered(unit: Container | Program) -> bool:
@@ -248,6 +251,7 @@ def _unit(container: Container, stores: tuple[ModelStore, ...]) -> UnitExpectati
         weights=tuple(_weights(container, stores)) if container.server.node else (),
         fabric=container.network.fabric,
         group_ports=container.network.group_ports,
+        gpu=container.confinement.gpu,
     )
 
 

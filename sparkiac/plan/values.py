@@ -98,8 +98,6 @@ class HostPlan(NamedTuple):
     """Its pinned software; None if the lock does not pin it."""
     pins_name: str = ""
     """Name of that set in the lock."""
-    power: tuple[str, ...] = ()
-    """Command on the controller that takes its power away and gives it back."""
     turn: str | None = None
     """Name of the turn if this is a view of the host in one turn."""
 

@@ -87,7 +87,7 @@ def _variables(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "together": list(host.group.members if host.group else [host.name]),
-        "power": list(host.power),
+        "power": list(host.values.power),
         "pins": host.pins_name,
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),

@@ -26,7 +26,8 @@ KERNEL: Final = """#!/bin/sh
 # Stand-in for `kernel --root ROOT COMMAND`.
 echo "$3" >>"$2/asked"
 [ "$3" != look ] || { cat >/dev/null; cat "$2/look.json"; exit; }
-[ "$3" != begin ] || { cat >"$2/wanted.json"; echo "$(basename "$2")" >>"$2/../tried"; echo '{"phase": null}'; exit; }
+[ "$3" != begin ] || { cat >"$2/wanted.json"; echo "$(basename "$2")" >>"$2/../tried"; cat "$2/begin.json"; exit; }
+[ "$3" != back ] || { echo '{"reboot": false}'; exit; }
 [ "$3" != wait ] || { cat "$2/wait.json"; exit; }
 echo '{}'
 """
@@ -48,7 +49,7 @@ hosts:
 
 def trial(phase: str, why: str = "") -> dict[str, Any]:
     """Return what a host says of a trial that has ended."""
-    return {"running": "x", "proven": True, "trial": {"phase": phase, "why": why, "kernel": "new", "former": "old"}}
+    return {"running": "x", "proven": True, "trial": {"phase": phase, "why": why}, "packages": None}
 
 
 @pytest.fixture
@@ -67,6 +68,7 @@ def pinned(at: Path, cli: Cli) -> Path:
         (programs / "kernel").chmod(0o755)
         (programs / "probe.py").write_text(PROBE)
         answer(at, host, "look", {"changes": True, "lines": ["try kernel new instead of old"], "refused": []})
+        answer(at, host, "begin", {"of": "trial", "phase": None, "reboot": False, "again": False})
         answer(at, host, "wait", trial("good"))
     return at
 
@@ -102,7 +104,7 @@ def test_a_host_that_goes_back_ends_the_run(pinned: Path, cli: Cli) -> None:
     assert outcome.code == 1, outcome.text
     assert tried(pinned) == ["spark-02"]
     assert "sparkiac-small answers with 9.0 tokens/s" in outcome.text
-    assert "spark-02: went back to the former kernel; see above" in outcome.text
+    assert "spark-02: went back to what it ran before; see above" in outcome.text
     assert "spark-01: not changed" in outcome.text
 
 
@@ -174,3 +176,44 @@ def test_nothing_changes_while_an_alert_fires_that_nobody_named(pinned: Path, cl
         outcome = cli("os", "lab.yaml", "--yes", "--despite", "GpuHot", *local(pinned, "-e", where))
         assert outcome.code == 0, outcome.text
         assert tried(pinned) == ["spark-02", "spark-01"]
+
+
+def of_packages(at: Path, host: str, phase: str, why: str = "") -> None:
+    """Let a host say that it changes packages, and how that ended; it stops its units and reboots by itself."""
+    answer(at, host, "begin", {"of": "packages", "phase": "changing", "reboot": False, "again": False})
+    answer(at, host, "wait", {**trial("good"), "packages": {"phase": phase, "why": why}})
+
+
+def test_packages_follow_the_kernel_in_the_same_run(pinned: Path, cli: Cli) -> None:
+    """The first step says that another one follows."""
+    for host in ("spark-01", "spark-02"):
+        answer(pinned, host, "begin", {"of": "trial", "phase": None, "reboot": False, "again": True})
+    outcome = cli("os", "lab.yaml", "--yes", *local(pinned))
+    assert outcome.code == 0, outcome.text
+    assert [asked(pinned, host).count("begin") for host in ("spark-01", "spark-02")] == [3, 3], "a run has three steps"
+
+
+def test_packages_that_go_back_end_the_run(pinned: Path, cli: Cli) -> None:
+    for host in ("spark-01", "spark-02"):
+        of_packages(pinned, host, "good")
+    outcome = cli("os", "lab.yaml", "--yes", *local(pinned))
+    assert outcome.code == 0, outcome.text
+    assert tried(pinned) == ["spark-02", "spark-01"]
+    assert asked(pinned, "spark-02").count("begin") == 1
+    of_packages(pinned, "spark-02", "failed", "sparkiac-small answers with 9.0 tokens/s, before it was 40.0")
+    outcome = cli("os", "lab.yaml", "--yes", *local(pinned))
+    assert outcome.code == 1, outcome.text
+    assert "sparkiac-small answers with 9.0 tokens/s" in outcome.text
+    assert "spark-01: not changed" in outcome.text
+
+
+def test_the_nodes_of_a_group_keep_packages_together_or_go_back_together(pair: Path, cli: Cli) -> None:
+    for host in ("spark-01", "spark-02"):
+        of_packages(pair, host, "passed")
+    outcome = cli("os", "lab.yaml", "--yes", *local(pair))
+    assert outcome.code == 0, outcome.text
+    assert [asked(pair, host).count("accept") for host in ("spark-01", "spark-02")] == [1, 1]
+    of_packages(pair, "spark-02", "failed", "a reason")
+    outcome = cli("os", "lab.yaml", "--yes", *local(pair))
+    assert outcome.code == 1, outcome.text
+    assert [asked(pair, host).count("back") for host in ("spark-01", "spark-02")] == [1, 0]

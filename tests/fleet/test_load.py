@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from sparkiac.fleet.facts import Load, Reading, load, metric_names
+from sparkiac.fleet.facts import Reading, metric_names
+from sparkiac.fleet.status import Load, load
 from sparkiac.host import series
 from tests.conftest import ROOT
 

@@ -36,6 +36,13 @@ def about_trial(found: dict[str, object] | None) -> list[Problem]:
     return about(facts.HostFacts(clock=_CLOCK, kernel=found and facts.KernelTrial.model_validate(found)))
 
 
+def about_packages(found: dict[str, object] | None, software: facts.Software | None = None) -> list[Problem]:
+    """Return the problems of a host whose program `kernel` says this of its last change of packages."""
+    change = found and facts.PackageChange.model_validate(found)
+    machine = facts.MachineState(software=software)
+    return about(facts.HostFacts(clock=_CLOCK, machine=machine, packages=change))
+
+
 def about(state: facts.HostFacts, locked: str | None = None) -> list[Problem]:
     """Return the problems of a host with these facts."""
     host, _ = planned(locked)

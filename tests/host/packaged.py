@@ -1,7 +1,7 @@
 """A host whose driver, container toolkit and Docker move: real apt, dpkg and dpkg-deb.
 
 Stand-ins: the boot, which loads the module of the driver that is installed then, and the preflight and the speed test,
-which fail with the versions that a test names. A unit does not start while `packages.hold` forbids it.
+which fail with the versions that a test names. A unit does not start while `software.hold` forbids it.
 """
 
 from __future__ import annotations
@@ -87,10 +87,16 @@ class Packaged(Machine):
 
     def start(self, name: str, unit: Unit) -> None:
         """Start a unit, if its start step allows it."""
-        if packages.hold(self):
+        if software.hold(self):
             unit.active, unit.runs = "failed", None
             return
         super().start(name, unit)
+
+    def reboot(self) -> None:
+        """Lose the power; after a reboot that the host asked for, the power is still to be lost."""
+        left = None if self.dead else self.kill_at
+        super().reboot()
+        self.kill_at = left
 
     def power(self) -> str:
         """Lose the power or reboot, and start again; return the kernel that runs."""

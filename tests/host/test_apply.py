@@ -432,6 +432,8 @@ def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> N
         done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", driver_pinned="yes")
         assert (done.code, done.changed) == (0, {"spark-01": changed}), done.said
         assert not (bench.lab / "held").read_text()
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", driver_pinned="yes", upgrade_to="580.95")
+    assert "is not installed on spark-01: the lock pins it, so edit the pins and run sparkiac os." in done.sentence
     done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", upgrade_to="590.44")
     assert done.code == 2
     assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence

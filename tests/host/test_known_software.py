@@ -11,6 +11,7 @@ from sparkiac.host.preflight.expectations import Expectations
 from sparkiac.render import hosts, jsontext
 from tests.host.expected import complete
 from tests.host.known import about_software, planned
+from tests.plan.fleets import PAIR, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,3 +180,19 @@ def test_the_status_says_what_the_pins_withhold() -> None:
     ]
     text = "pinned for 39 days, its pins withhold 1 update, 1 of them for security: docker-ce 5:29.3.0-1 (security)"
     assert said(updates=tuple(held)) == [("warning", text), DUE]
+
+
+def test_a_declared_parameter_counts_at_the_check_as_if_it_were_pinned() -> None:
+    """`sparkiac os` tries it with the kernel; the preflight reads the command line of the host itself."""
+    lock = pins({"kernel": NEW, "cmdline": "ro quiet"})
+    declared = PAIR.replace("    address: 192.168.1", "    boot_parameters: {kho: 'off'}\n    address: 192.168.1")
+    found = checked(declared, locked=lock, hidden=frozenset()).report.findings
+    assert "HST015" not in [each.code for each in found]
+    assert "HST015" in planned(lock)[1]
+
+
+def test_the_status_says_which_parameters_the_running_kernel_lacks_or_still_has() -> None:
+    still = facts.Software(kernel=OLD, cmdline="ro quiet a=1", own_parameters=("a=1",))
+    [problem] = about_software(still)
+    assert (problem.kind, problem.text) == ("drift", "every boot still has a=1, which the inventory no longer declares")
+    assert about_software(facts.Software(kernel=OLD, cmdline="ro quiet b=1")) == [], "an owner has set it"

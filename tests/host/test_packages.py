@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import io
+import json
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.fleet import facts
 from sparkiac.host import software
-from sparkiac.host.kernel import debs, gate, packages, trial
+from sparkiac.host.kernel import debs, gate, packages, program, trial
 from tests.host import debian as repository
 from tests.host import kernels
 from tests.host.debian import Debian
+from tests.host.known import about_packages
 from tests.host.packaged import BEFORE, DOCKER_SET, DRIVER_SET, Packaged, cut
 
 if TYPE_CHECKING:
@@ -129,7 +135,7 @@ def test_what_does_not_pass_goes_back_without_a_network(host: Packaged, fault: s
     host.of_set(BEFORE)
     assert host.serving() == SERVING
     assert software.driver(host) == "580.173.02"
-    assert packages.hold(host) == ""
+    assert software.hold(host) == ""
 
 
 def test_a_package_that_is_new_goes_again_and_one_that_was_removed_comes_back(host: Packaged) -> None:
@@ -240,7 +246,7 @@ def test_a_host_that_cannot_go_back_starts_no_unit_with_the_gpu(node: Packaged) 
     path.write_bytes(whole[:-1])
     with pytest.raises(trial.TrialError, match=r"docker-ce_.* is damaged"):
         node.power()
-    assert packages.hold(node) == "packages of two sets may be installed (returning)"
+    assert software.hold(node) == "packages of two sets may be installed (returning)"
     node.boot()
     assert node.serving() == {}
     path.write_bytes(whole)
@@ -312,6 +318,61 @@ def test_no_unit_starts_while_module_and_libraries_differ(host: Packaged) -> Non
     """An upgrade without sparkiac, by unattended-upgrades."""
     host.debian.apt("install", *(f"{name}={DRIVER_SET[name]}" for name in DRIVER_SET if "nvidia" in name))
     said = "the kernel module 580.173.02 is loaded, the libraries of the driver have version 580.178.04"
-    assert packages.hold(host) == said
+    assert software.hold(host) == said
     host.power()
-    assert packages.hold(host) == ""
+    assert software.hold(host) == ""
+    unlike = facts.Software(
+        driver="580.173.02", packages={"libnvidia-compute-580": DRIVER_SET["libnvidia-compute-580"]}
+    )
+    texts = [(each.kind, each.text) for each in about_packages(None, unlike)]
+    assert ("unhealthy", f"{said}: units that use the GPU do not start") in texts
+
+
+def test_status_shows_a_change_that_has_not_ended_and_why_one_went_back(host: Packaged) -> None:
+    assert about_packages(packages.shown(host)) == []
+    change = packages.begin(host, DOCKER_SET, [])
+    assert change is not None
+    named = f"docker-ce {NEW_DOCKER}, nvidia-container-toolkit {DOCKER_SET['nvidia-container-toolkit']}"
+    texts = {
+        "changing": ("unhealthy", "packages of two sets may be installed (changing), units that use the GPU do not"),
+        "trying": ("drift", f"{named}: tried (trying), any other boot brings the former ones back"),
+        "failed": ("warning", f"{named}: went back: it was slow"),
+    }
+    for phase, (kind, text) in texts.items():
+        packages.write(host, change._replace(phase=phase, why="it was slow" if phase == "failed" else ""))
+        [problem] = about_packages(packages.shown(host))
+        assert (problem.kind, problem.text.startswith(text)) == (kind, True), problem.text
+    packages.write(host, change._replace(phase="good"))
+    assert about_packages(packages.shown(host)) == []
+
+
+def asked(host: Packaged, monkeypatch: pytest.MonkeyPatch, name: str, pinned: dict[str, str]) -> dict[str, Any]:
+    """Return what a command of the program answers."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({"packages": pinned, "despite": []})))
+    return program.COMMANDS[name](host, argparse.Namespace(why="because"))
+
+
+def test_the_kernel_moves_first_and_then_the_packages(host: Packaged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program, as the playbook calls it."""
+    whole = DOCKER_SET | kernels.SET
+    look = asked(host, monkeypatch, "look", whole)
+    assert (look["changes"], look["refused"]) == (True, [])
+    assert look["lines"][0].startswith(f"reboot once into {repository.OLD}")
+    assert f"install docker-ce {NEW_DOCKER} instead of {BEFORE['docker-ce']}" in look["lines"]
+    assert look["lines"][-1] == "stop every container of the host, also those of others, and restart Docker"
+    steps = []
+    for _ in range(4):
+        begun = asked(host, monkeypatch, "begin", whole)
+        steps.append(tuple(begun.values()))
+        if begun["reboot"]:
+            host.power()
+        host.work()
+    assert steps == [
+        ("trial", "proving", True, True), ("trial", "trying", True, True),
+        ("packages", "changing", False, False), ("packages", None, False, False),
+    ]  # fmt: skip
+    host.of_set(DOCKER_SET)
+    assert trial.running(host) == repository.NEW
+    assert asked(host, monkeypatch, "look", whole) == {"changes": False, "lines": [], "refused": []}
+    assert asked(host, monkeypatch, "wait", whole)["packages"]["phase"] == "good"
+    assert asked(host, monkeypatch, "back", whole) == {"reboot": False}

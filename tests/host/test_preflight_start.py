@@ -56,6 +56,23 @@ def test_all_is_well(preflight: ModuleType, machine: Make, tmp_path: Path) -> No
     assert (tmp_path / "var/cache/sparkiac/qwen36/0123abcd").stat().st_mode & 0o777 == 0o700
 
 
+def test_a_unit_with_the_gpu_does_not_start_while_module_and_libraries_differ(
+    preflight: ModuleType, machine: Make
+) -> None:
+    package = "Package: libnvidia-compute-580\nStatus: install ok installed\nVersion: 580.{}-0ubuntu1\n"
+    loaded = "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.173.02  Release Build"
+    for version, state in (("178.04", "FAIL"), ("173.02", "ok")):
+        files = {"var/lib/dpkg/status": package.format(version), "proc/driver/nvidia/version": loaded}
+        host = machine(DOCKER, **FILES, **files)
+        [line] = [line for line in prepared(preflight, host, gpu=True) if line.check == "packages of one set"]
+        assert (line.state, line.code) == (state, "DRV005")
+        assert not [line for line in prepared(preflight, host) if line.check == "packages of one set"]
+    assert line.found == "yes"
+    host = machine(DOCKER, **FILES, **{"var/lib/sparkiac/os/state.json": '{"phase": "returning"}'})
+    [line] = [line for line in prepared(preflight, host, gpu=True) if line.check == "packages of one set"]
+    assert (line.state, line.found) == ("FAIL", "packages of two sets may be installed (returning)")
+
+
 def test_too_little_memory(preflight: ModuleType, machine: Make) -> None:
     assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[1] == "FAIL available memory"
     assert start(preflight, machine(DOCKER, **FILES), memory_bytes=None)[1] == "ok available memory"

@@ -337,10 +337,12 @@ def test_the_default_kernel_is_that_of_the_distribution_again(host: Host, monkey
     program.write_text(f"#!/bin/sh\nls {host.root}/etc/grub.d {host.root}/etc/default/grub.d >$STUB/updated\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    ours = [switch_uninstall.KERNEL_UNIT, *switch_uninstall.OF_GRUB, "var/lib/sparkiac/kernel.json"]
+    ours = [*switch_uninstall.KERNEL_UNITS, *switch_uninstall.OF_GRUB, "var/lib/sparkiac/kernel.json"]
     for path in ours:
         host.write(path, "")
     removed, _ = host.uninstall()
-    assert {"unit sparkiac-kernel.service", "the default kernel of GRUB"} <= {*removed}
+    assert {"unit sparkiac-kernel.service", "unit sparkiac-packages.service", "the default kernel of GRUB"} <= {
+        *removed
+    }
     assert not any((host.root / path).exists() for path in ours)
     assert "sparkiac" not in (host.stub / "updated").read_text().replace(str(host.root), "")

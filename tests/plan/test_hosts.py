@@ -116,9 +116,17 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
     assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]
     bare: dict[str, object] = {"files": [], "weights": [], "fabric": None, "group_ports": None}
     assert wanted["units"] == {
-        "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, **bare},
+        "asr": {
+            **bare,
+            "image": f"example.org/asr@{ONES}",
+            "gpu": False,
+            "memory_bytes": None,
+            "secrets": [],
+            "cache": None,
+        },
         "chat": {
             "image": chat.image.pull,
+            "gpu": True,
             "memory_bytes": chat.memory_bytes,
             "secrets": ["team_key"],
             "cache": f"/var/cache/sparkiac/chat/{chat.storage.cache_key}",
@@ -126,6 +134,7 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
         },
         "code": {
             "image": code.image.pull,
+            "gpu": True,
             "memory_bytes": code.memory_bytes,
             "secrets": [],
             "cache": f"/var/cache/sparkiac/code/{code.storage.cache_key}",
@@ -141,7 +150,7 @@ def test_what_is_not_known_is_not_expected() -> None:
         "architecture": "x86_64",
         "versions": Versions(None, None, None, None),
         "docker_access": DockerAccess("sparkiac", "docker"),
-        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), (), None, None)},
+        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), (), None, None, gpu=False)},
     }
 
 

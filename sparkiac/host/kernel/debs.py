@@ -56,12 +56,15 @@ def movable(name: str, version: str) -> bool:
 
 def planned(machine: LocalHost, packages: dict[str, str]) -> PackageMove:
     """Return what APT would change to install packages; raise TrialError if it refuses."""
+    fresh = ("-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=")  # not what was before a dpkg just now
     options = ("--no-install-recommends", "--allow-downgrades", "--allow-change-held-packages")
-    done = machine.run("apt-get", "install", "--simulate", *options, *checks.words(packages))
+    done = machine.run("apt-get", *fresh, "install", "--simulate", *options, *checks.words(packages))
     if done.code:
         raise TrialError(f"APT cannot install the packages of the set: {' '.join(done.errors.split())}")
     found = [each.groups() for line in done.output.splitlines() if (each := PLANNED.fullmatch(line))]
     new = {name: version for kind, name, _, version in found if kind == "Inst"}
+    if left := {*packages.items()} - {*new.items()}:
+        raise TrialError(f"APT would not install {' '.join(f'{name} {version}' for name, version in sorted(left))}")
     return PackageMove({name: former for _, name, former, _ in found if former}, new)
 
 

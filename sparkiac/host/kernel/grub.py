@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from .. import durable
@@ -145,9 +145,11 @@ def adopt(machine: LocalHost, kernel: str, parameters: Sequence[str]) -> None:
     keep(machine, kernel, parameters)
 
 
-def name_sets(machine: LocalHost, titles: Mapping[str, str]) -> None:
-    """Add an entry to the menu for each kernel, with this title. They are for people; no default names them."""
-    text = NAMES_TEXT
+def name_sets(machine: LocalHost, name: str, kernels: tuple[str, str], parameters: Sequence[str]) -> None:
+    """Add entries to the menu for the former kernel and the one of a set. They are for people: no default is one."""
+    former, kept = kernels
+    words = " ".join((f"sparkiac {f'set {name}' if name else 'kept'}: kernel {kept}", *parameters))
+    titles, text = {former: f"sparkiac before it: kernel {former}", kept: words}, NAMES_TEXT
     for number, (kernel, title) in enumerate(titles.items(), start=1):
         body = "\n".join(entry_of(machine, kernel).body)
         image = machine.path(f"/boot/vmlinuz-{kernel}")
@@ -164,12 +166,10 @@ def default_fault(machine: LocalHost, kernel: str) -> str:
     return "" if saved == wanted else f"the saved entry of GRUB is {saved or 'empty'}, not {wanted}"
 
 
-def offer(machine: LocalHost, kernel: str, added: Sequence[str], dropped: Collection[str]) -> None:
-    """Add an entry to the menu that starts a kernel as its own entry does, and reboots after a panic.
-
-    `added` and `dropped`: the parameters that differ from those of its own entry.
-    """
-    own = entry_of(machine, kernel)
+def offer(machine: LocalHost, kernel: str, parameters: Sequence[str], former: Collection[str]) -> None:
+    """Add an entry to the menu that starts a kernel with other parameters of sparkiac, and reboots after a panic."""
+    own, dropped = entry_of(machine, kernel), {*former} - {*parameters}
+    added = [word for word in parameters if word not in former]
     if foreign := sorted(each for each in dropped if own.words.count(each) > 1):
         raise GrubError(f"{', '.join(foreign)} is also set by another file of GRUB: remove it there")
     body = [changed(line, (*added, PANIC), dropped) if LINUX.match(line) else line for line in own.body]

@@ -15,16 +15,15 @@ from ..contract import decoded, validated
 from ..local import LocalHost, say
 from ..switch import drain
 from . import checks, debs, gate, trial
-from .debs import FOLDER, NEW, OLD, PackageMove
+from .debs import NEW, OLD, PackageMove
 from .trial import FAILED, GOOD, PASSED, TRYING, TrialError
 
-STATE = f"{FOLDER}/state.json"
-CHANGING, BOOTING, RETURNING = "changing", "booting", "returning"
+STATE = software.CHANGE
+CHANGING, RETURNING = software.MIXED
+BOOTING = "booting"
 OPEN = (CHANGING, BOOTING, TRYING, PASSED)
 """Phases after which a boot that nobody expects goes back."""
 UNFINISHED = (*OPEN, RETURNING)
-MIXED = (CHANGING, RETURNING)
-"""Phases in which the installed packages may be of two sets."""
 UNIT = "sparkiac-packages.service"
 UNIT_TEXT = """\
 # Written by sparkiac. After a change of packages that was cut off, brings the former ones back before Docker starts.
@@ -269,12 +268,4 @@ def is_over(machine: LocalHost) -> bool:
 def shown(machine: LocalHost) -> dict[str, Any] | None:
     """Return the last change for other programs."""
     change = read(machine)
-    return change and {"phase": change.phase, "why": change.why, "old": change.old, "new": change.new}
-
-
-def hold(machine: LocalHost) -> str:
-    """Return why no unit that uses the GPU may start; empty if it may."""
-    change = read(machine)
-    if change and change.phase in MIXED:
-        return f"packages of two sets may be installed ({change.phase})"
-    return software.unlike(software.driver(machine), software.installed(machine))
+    return change and {"phase": change.phase, "why": change.why, "new": change.new}

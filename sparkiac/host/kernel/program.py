@@ -63,7 +63,7 @@ def changes_kernel(machine: LocalHost, asked: WantedKernel) -> bool:
     last = trial.read(machine).trial
     open_ = last is not None and last.phase in trial.OPEN
     kernel = checks.release_of(asked.packages) or trial.running(machine)
-    return open_ or trial.differs(machine, kernel, asked.parameters)
+    return open_ or checks.differs(machine, kernel, asked.parameters)
 
 
 def kernel_lines(machine: LocalHost, asked: WantedKernel) -> Iterator[str]:
@@ -78,7 +78,7 @@ def described(machine: LocalHost, now: str, asked: WantedKernel) -> str:
     """Return what would be tried, in words."""
     kernel = checks.release_of(asked.packages) or now
     found = f"kernel {kernel}" + (f" instead of {now}" if kernel != now else "")
-    lacking = software.lacking(software.line(machine, trial.CMDLINE), asked.parameters)
+    lacking = software.lacking(software.line(machine, software.CMDLINE), asked.parameters)
     left = software.undeclared(software.own_parameters(machine), asked.parameters)
     return found + "".join(
         f" {how} {', '.join(words)}" for how, words in (("with", lacking), ("without", left)) if words

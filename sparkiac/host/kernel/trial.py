@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 from .. import durable, software
 from ..contract import decoded, validated
 from ..local import LocalHost, say
-from . import checks, gate, grub
+from . import checks, gate, grub, installing
 from .checks import beside, following
 
 STATE = "/var/lib/sparkiac/kernel.json"
 PROVING, TRYING, PASSED, GOOD, FAILED = "proving", "trying", "passed", "good", "failed"
 OPEN = (PROVING, TRYING, PASSED)
 """Phases of a trial that has not ended."""
-CMDLINE = "/proc/cmdline"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
@@ -125,23 +124,12 @@ def boot_id(machine: LocalHost) -> str:
 
 def is_tried(machine: LocalHost, trial: Trial) -> bool:
     """Return whether this boot has the kernel and the parameters of a trial."""
-    return booted(machine, trial.kernel, trial.parameters, trial.former_parameters)
+    return checks.booted(machine, trial.kernel, trial.parameters, trial.former_parameters)
 
 
 def is_former(machine: LocalHost, trial: Trial) -> bool:
     """Return whether this boot has what ran before a trial."""
-    return booted(machine, trial.former, trial.former_parameters, trial.parameters)
-
-
-def booted(machine: LocalHost, kernel: str, these: list[str], others: list[str]) -> bool:
-    """Return whether a kernel runs, with these parameters where others lack them, and without those of the others."""
-    words = {*machine.read(CMDLINE).split()}
-    return running(machine) == kernel and {*these} - {*others} <= words and not ({*others} - {*these}) & words
-
-
-def differs(machine: LocalHost, kernel: str, parameters: list[str]) -> bool:
-    """Return whether a boot must change for this kernel and these declared parameters."""
-    return kernel != running(machine) or any(software.parameter_faults(software.read(machine), parameters))
+    return checks.booted(machine, trial.former, trial.former_parameters, trial.parameters)
 
 
 def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
@@ -172,9 +160,9 @@ def begin(
     last = state.trial
     if last and last.phase in OPEN and kernel == last.kernel and is_tried(machine, last):
         return last  # a former run has left it before its end
-    if not differs(machine, kernel, [*declared]):
+    if not checks.differs(machine, kernel, [*declared]):
         return None
-    lacking = software.lacking(software.line(machine, CMDLINE), declared)
+    lacking = software.lacking(software.line(machine, software.CMDLINE), declared)
     parameters = [word for word in declared if word in own or word in lacking]
     tried = (TRYING, kernel, now, parameters, own) if state.proven else (PROVING, now, now, own, own)
     added = last.added if last and last.kernel == tried[1] else []
@@ -191,13 +179,11 @@ def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Tria
     try:
         write(machine, KernelState(read(machine).proven, trial))
         install_unit(machine)
-        install(machine, trial, own)
+        installing.beside(machine, own, trial.packages)
         require(checks.after(machine, trial.former, trial.kernel, own))
-        before, after = trial.former_parameters, trial.parameters
-        new = [word for word in after if word not in before]
-        grub.offer(machine, trial.kernel, new, {*before} - {*after})
+        grub.offer(machine, trial.kernel, trial.parameters, trial.former_parameters)
         grub.remember(machine, grub.NEXT, grub.TRIAL)
-    except (grub.GrubError, TrialError, OSError) as error:
+    except (grub.GrubError, installing.InstallError, TrialError, OSError) as error:
         give_up(machine, trial, str(error))
         raise TrialError(str(error)) from error
     return trial
@@ -208,26 +194,6 @@ def install_unit(machine: LocalHost, name: str = UNIT, text: str = UNIT_TEXT) ->
     durable.write(machine.path(f"/etc/systemd/system/{name}"), text.encode(), 0o644)
     machine.run("systemctl", "daemon-reload")
     machine.run("systemctl", "enable", name)
-
-
-def install(machine: LocalHost, trial: Trial, own: dict[str, str]) -> None:
-    """Install the packages of the kernel, and download those that follow it, so that the end needs no network."""
-    if not own:
-        return
-    quiet = ("--yes", "--no-install-recommends")
-    apt(machine, "install", *quiet, *checks.words(own))
-    machine.run("apt-mark", "manual", *own)
-    if trial.packages:
-        apt(machine, "install", "--download-only", *quiet, "--allow-downgrades", *checks.words(trial.packages))
-    grub.update(machine)
-
-
-def apt(machine: LocalHost, *words: str) -> None:
-    """Run apt-get, after the end of what was interrupted; raise TrialError if it fails."""
-    machine.run("dpkg", "--configure", "-a")
-    done = machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *words)
-    if done.code:
-        raise TrialError(f"apt-get {words[0]}: {' '.join((done.errors or done.output).split())}")
 
 
 def settle(machine: LocalHost) -> None:
@@ -262,7 +228,7 @@ def accept_alone(machine: LocalHost) -> None:
 def prove(machine: LocalHost, trial: Trial) -> None:
     """Record whether GRUB has started the entry that was chosen once, and forgotten it."""
     forgotten = not grub.environment(machine).get(grub.NEXT)
-    once = software.PANIC in machine.read(CMDLINE).split()
+    once = software.PANIC in machine.read(software.CMDLINE).split()
     grub.keep(machine, trial.former, trial.former_parameters)
     if forgotten and once:
         enter(machine, GOOD, proven=True)
@@ -278,34 +244,22 @@ def accept(machine: LocalHost) -> Trial:
         raise TrialError("no kernel that runs now has passed its gate")
     try:
         grub.adopt(machine, trial.kernel, trial.parameters)
-        grub.name_sets(machine, titles(trial))
+        grub.name_sets(machine, trial.pins, (trial.former, trial.kernel), trial.parameters)
     except grub.GrubError as error:
         give_up(machine, trial, str(error))
         raise TrialError(str(error)) from error
-    left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
     try:
-        if left:
-            quiet = ("--yes", "--no-install-recommends", "--allow-downgrades")
-            apt(machine, "install", *quiet, *checks.words(left))
-    except TrialError as error:
+        installing.follow(machine, trial.packages)
+    except installing.InstallError as error:
         return enter(machine, GOOD, f"packages that follow the kernel are not installed: {error}")
     return enter(machine, GOOD)
-
-
-def titles(trial: Trial) -> dict[str, str]:
-    """Return kernel → title of its entry in the menu: the one that has passed, and the one before it."""
-    name = f"set {trial.pins}" if trial.pins else "kept"
-    words = " ".join((f"sparkiac {name}: kernel {trial.kernel}", *trial.parameters))
-    return {trial.former: f"sparkiac before it: kernel {trial.former}", trial.kernel: words}
 
 
 def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
     """Make the former kernel the default, and if it runs remove what the trial has installed."""
     grub.keep(machine, trial.former, trial.former_parameters)
     if trial.added and running(machine) == trial.former:
-        done = machine.run("dpkg", "--purge", *trial.added)  # whatever state a power cut has left them in
-        if done.code:
-            raise TrialError(f"dpkg --purge: {' '.join(done.errors.split())}")
+        installing.purge(machine, trial.added)
         grub.keep(machine, trial.former, trial.former_parameters)
         trial = trial._replace(added=[])
     write(machine, read(machine)._replace(trial=trial))
