@@ -28,6 +28,10 @@ IMAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+-\d+-[a-z0-9-]+)")
 LIBRARY = re.compile(r"libnvidia-compute-\d+(?:-server)?")
 SAVED_DEFAULT = "/etc/default/grub.d/90-sparkiac.cfg"
 """Lets GRUB start the kernel that has passed its gate, instead of the newest one."""
+CHANGE = "/var/lib/sparkiac/os/state.json"
+"""The last change of driver, container toolkit and Docker."""
+MIXED = ("changing", "returning")
+"""Its phases in which the installed packages may be of two sets."""
 OTHERS = ("nvsm",)
 """Packages that facts are about and that no pin holds."""
 OF_HOST = ("BOOT_IMAGE", "root", "resume", "initrd")
@@ -161,6 +165,23 @@ def toolkit_mode(machine: Any) -> str | None:  # noqa: ANN401 - as above
 def libraries(packages: dict[str, str]) -> tuple[str, ...] | None:
     """Return the versions of the driver's libraries; None without one."""
     return tuple(sorted({upstream(each) for name, each in packages.items() if LIBRARY.fullmatch(name)})) or None
+
+
+def unlike(loaded: str | None, packages: dict[str, str]) -> str:
+    """Return that the loaded kernel module and the libraries of the driver differ; empty if they do not."""
+    found = libraries(packages) or ()
+    if loaded is None or not found or loaded in found:
+        return ""
+    return f"the kernel module {loaded} is loaded, the libraries of the driver have version {', '.join(found)}"
+
+
+def hold(machine: Any) -> str:  # noqa: ANN401 - as above
+    """Return why no unit that uses the GPU may start: packages of two sets may be installed. Empty if it may."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        phase = json.loads(machine.read(CHANGE))["phase"]
+        if phase in MIXED:
+            return f"packages of two sets may be installed ({phase})"
+    return unlike(driver(machine), installed(machine))
 
 
 class HostValues:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .. import durable, software
@@ -24,13 +24,14 @@ OPEN = (PROVING, TRYING, PASSED)
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
-# Written by sparkiac. After a reboot into a kernel that is tried, asks whether the models answer well, or goes back.
+# Written by sparkiac. Asks whether the models answer well with a kernel or packages that are tried, or goes back.
 [Unit]
-Description=Keep or give up the kernel that is tried
-ConditionPathExists=/var/lib/sparkiac/kernel.json
+Description=Keep or give up the kernel or the packages that are tried
+ConditionPathExists=|/var/lib/sparkiac/kernel.json
+ConditionPathExists=|/var/lib/sparkiac/os/state.json
 RequiresMountsFor=/var/lib/sparkiac /boot
 Wants=network-online.target
-After=network-online.target docker.service sparkiac-recover.service
+After=network-online.target docker.service sparkiac-recover.service sparkiac-packages.service
 
 [Service]
 Type=exec
@@ -165,11 +166,11 @@ def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Tria
     return trial
 
 
-def install_unit(machine: LocalHost) -> None:
-    """Install the unit that ends the trial after the reboot."""
-    durable.write(machine.path(f"/etc/systemd/system/{UNIT}"), UNIT_TEXT.encode(), 0o644)
+def install_unit(machine: LocalHost, name: str = UNIT, text: str = UNIT_TEXT) -> None:
+    """Install a unit for the boots of a trial: if no other, the one that ends it."""
+    durable.write(machine.path(f"/etc/systemd/system/{name}"), text.encode(), 0o644)
     machine.run("systemctl", "daemon-reload")
-    machine.run("systemctl", "enable", UNIT)
+    machine.run("systemctl", "enable", name)
 
 
 def install(machine: LocalHost, trial: Trial, own: dict[str, str]) -> None:
@@ -259,19 +260,22 @@ def back(machine: LocalHost, why: str) -> Trial | None:
     return give_up(machine, trial, why) if trial and trial.phase in OPEN else None
 
 
-def wait(machine: LocalHost) -> None:
-    """Wait until a trial has passed or ended, and a host that goes back has booted; raise TrialError if it hangs."""
+def ended(machine: LocalHost) -> bool:
+    """Return whether the trial of a kernel has passed or ended, and a host that goes back has booted."""
+    trial = read(machine).trial
+    if trial is None or trial.phase in (PASSED, GOOD):
+        return True
+    return trial.phase == FAILED and (running(machine) == trial.former and not trial.added)
+
+
+def wait(machine: LocalHost, is_over: Callable[[LocalHost], bool] = ended) -> None:
+    """Wait until a trial is over; raise TrialError if nothing works on it."""
     idle = 0
-    while True:
-        trial = read(machine).trial
-        if trial is None or trial.phase in (PASSED, GOOD):
-            return
-        if trial.phase == FAILED and (running(machine) == trial.former and not trial.added):
-            return
+    while not is_over(machine):
         state = machine.run("systemctl", "show", "--property=ActiveState", "--value", UNIT).output.strip()
         idle = idle + 1 if state in ("", "inactive", "failed") else 0
         if idle > IDLE_POLLS:
-            raise TrialError(f"the trial of {trial.kernel} has not ended; see journalctl --unit={UNIT}")
+            raise TrialError(f"the trial has not ended; see journalctl --unit={UNIT}")
         time.sleep(POLL_S)
 
 

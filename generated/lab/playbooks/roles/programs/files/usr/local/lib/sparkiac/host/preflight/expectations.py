@@ -144,6 +144,7 @@ class UnitExpectation(NamedTuple):
     """Of a node of a group: it must load the same weights as the others."""
     fabric: FabricLookup | None
     group_ports: GroupPorts | None
+    gpu: bool
 
 
 class ExpectedLink(NamedTuple):
