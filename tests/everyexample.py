@@ -67,7 +67,7 @@ CHOSEN: Final[dict[str, Any]] = {
     "GatewayService.metrics_port": 8405,
     "GatewayService.api_key": {"secret": "gateway_key"},
     "GatewayService.clients": {"laptop": {"api_key": {"secret": "laptop_key"}}},
-    "GatewayService.tls": "/etc/ssl/private/gateway.pem",
+    "GatewayService.tls": {"secret": "gateway_tls"},
     "GatewayService.max_body_mib": 8,
     "GatewayService.max_connections": 1024,
     "GatewayClient.api_key": {"secret": "laptop_key"},

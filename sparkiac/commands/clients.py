@@ -34,9 +34,11 @@ def clients(inventory: Path, deployment: str | None, client: str | None, output_
     plan = planned(inventory, output_format).plan
     from sparkiac.commands.secrets import store
     from sparkiac.words import clients as words
+    from sparkiac.words.audit import AUTHORITY
     from sparkiac.words.page import Verbatim, plain
 
-    servers = words.of(plan, store.authority(Path("secrets") / f"{plan.name}.json"))
+    authority = store.certificate_of(Path("secrets") / f"{plan.name}.json", AUTHORITY)
+    servers = words.of(plan, authority.read_text() if authority.is_file() else None)
     if not servers:
         reject("no deployment of the inventory accepts requests")
     if deployment is not None:

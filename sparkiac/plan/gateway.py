@@ -14,7 +14,6 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
-from sparkiac.host.local import SECRETS
 from sparkiac.host.preflight.expectations import GatewayKeys
 from sparkiac.memory.values import MIB
 from sparkiac.model.base import SecretRef
@@ -99,7 +98,7 @@ def _documents(
     clients = {service.api_key.secret: DEFAULT_CLIENT}
     clients |= {client.api_key.secret: name for name, client in service.clients.items()}
     servers = sorted({route["secret"] for route in routes if route["secret"]})
-    tls = f"{SECRETS}/{service.tls.secret}" if isinstance(service.tls, SecretRef) else service.tls
+    tls = f"/etc/sparkiac/secrets/{service.tls.secret}" if isinstance(service.tls, SecretRef) else service.tls
     keys = GatewayKeys(clients, tuple(servers), tls)._asdict()
     files = {"haproxy.cfg": _configuration(service, routes, listen), "usage.lua": {}, "keys.json": keys}
     return files, tuple(dict.fromkeys((*clients, *servers)))

@@ -135,9 +135,8 @@ def _certificates(
         missing = [name for name in wanted if name not in each.names]
         late = (each.ends - today).days < _SOON_DAYS
         why = f"is not for {names(missing)}: " if missing else "ends: " if late else ""
-        if wanted or each.name == AUTHORITY:
-            what = f"sparkiac secrets rotate {each.name}" if wanted else "make another one (docs/gateway.md)"
-            yield each.name, names(list(each.names)) if wanted else "clients", each.ends.isoformat(), why and why + what
+        what = f"sparkiac secrets rotate {each.name}" if wanted else "make another one (docs/gateway.md)"
+        yield each.name, names(each.names) if each.names else "clients", each.ends.isoformat(), why and why + what
 
 
 def _secrets(plan: Plan) -> Iterator[tuple[str, str, str]]:

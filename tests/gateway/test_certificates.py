@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.commands.audit import certificates
 from sparkiac.commands.secrets import store
 from sparkiac.words import audit, clients
 from tests.gateway.certificate import pem
@@ -90,13 +91,14 @@ def test_with_a_password_the_key_of_the_authority_is_encrypted(cli: Cli) -> None
 def audited(text: str, days: int) -> dict[str, str]:
     """Return name → what to do of each certificate, so many days from now."""
     today = (datetime.now(UTC) + timedelta(days=days)).date()
-    rows = audit.data(planned(text), (), store.certificates(VALUES), today)["certificates"]
+    plan = planned(text)
+    rows = audit.data(plan, (), certificates(plan), today)["certificates"]
     return {each["name"]: each["to_do"] for each in rows}
 
 
 def test_the_audit_names_the_end_and_what_to_do(cli: Cli) -> None:
     issued(cli)
-    [own, other] = store.certificates(VALUES)
+    [own, other] = certificates(planned(TEXT))
     assert (own.name, own.names, other.name, other.names) == ("ca", (), "gateway_tls", NAMES)
     assert other.ends.isoformat() in cli("audit", "lab.yaml").out
     renew = "sparkiac secrets rotate gateway_tls"
@@ -112,7 +114,7 @@ def test_a_given_certificate_is_audited_too_and_anything_else_is_refused(cli: Cl
     issued(cli)
     secret = next(each for each in store.secrets_of(planned(TEXT), {}) if each.name == "gateway_tls")
     store.rotation(VALUES, secret, pem(), None)
-    assert store.certificates(VALUES)[1].ends.isoformat() == "2035-12-30"
+    assert [*certificates(planned(TEXT))][1].ends.isoformat() == "2035-12-30"
     with pytest.raises(Exception, match="must be PEM"):
         store.rotation(VALUES, secret, "a password", None)
 

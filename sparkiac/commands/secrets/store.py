@@ -24,7 +24,7 @@ from sparkiac.commands.inputs import reject
 from sparkiac.model import answers
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.upstream import playbook
-from sparkiac.words.audit import AUTHORITY, IssuedCertificate, certified
+from sparkiac.words.audit import AUTHORITY, certified
 from sparkiac.write.single import exclusive
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ _ISSUED: Final = frozenset({"heartbeat", "password", "secret_url", "token"})
 """Keys of secrets that another service issues: a messenger, a mail server, a webhook."""
 _TLS: Final = "tls"
 """Key of secrets that are certificates."""
-_CERTIFICATE: Final = ".crt"
 _DAY: Final = timedelta(days=1)
 _AUTHORITY_DAYS: Final = 3650
 _DAYS: Final = 397
@@ -159,9 +158,13 @@ def _value(path: Path, secret: NeededSecret, password: Path | None, given: str |
     return value
 
 
+def certificate_of(path: Path, name: str) -> Path:
+    """Return the file beside the secrets that has the certificate of a secret, or of the authority, without its key."""
+    return path.with_name(f"{path.stem}.{name}.crt")
+
+
 def _publish(path: Path, name: str, certificate: x509.Certificate) -> None:
-    file = path.with_name(f"{path.stem}.{name}{_CERTIFICATE}")
-    write.replace(file, certificate.public_bytes(Encoding.PEM), mode=_MODE)
+    write.replace(certificate_of(path, name), certificate.public_bytes(Encoding.PEM), mode=_MODE)
 
 
 def _issued(secret: NeededSecret, authority: x509.Certificate, signer: ec.EllipticCurvePrivateKey) -> str:
@@ -224,27 +227,6 @@ def _general(name: str) -> x509.GeneralName:
 
 def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def authority(path: Path) -> str | None:
-    """Return the certificate of the authority of a fleet, if it has issued one."""
-    file = path.with_name(f"{path.stem}.{AUTHORITY}{_CERTIFICATE}")
-    return file.read_text(encoding="ascii") if file.is_file() else None
-
-
-def certificates(path: Path) -> tuple[IssuedCertificate, ...]:
-    """Return the certificates that were issued last, and that of the authority."""
-    files = sorted(path.parent.glob(f"{path.stem}.*{_CERTIFICATE}"))
-    return tuple(
-        _stored(file.name[len(path.stem) + 1 : -len(_CERTIFICATE)], x509.load_pem_x509_certificate(file.read_bytes()))
-        for file in files
-    )
-
-
-def _stored(name: str, found: x509.Certificate) -> IssuedCertificate:
-    alternatives = [each.value for each in found.extensions if isinstance(each.value, x509.SubjectAlternativeName)]
-    names = tuple(str(name.value) for each in alternatives for name in each)
-    return IssuedCertificate(name, names, found.not_valid_after_utc.date())
 
 
 def settle(path: Path, new: Path, password: Path | None) -> None:
