@@ -2,7 +2,8 @@
 
 Each run packs the modules that it uses, with what they import, for which it compiles about fifty files a module. They
 are kept for later runs. While Ansible waits for a host, it looks a thousand times a second whether a task has ended.
-Each task is a fork, in which a collection of garbage copies the pages of all that Ansible has loaded.
+Each task is a fork, in which a collection of garbage copies the pages of all that Ansible has loaded, and which loads
+the filters and tests of templates anew unless Ansible has used them before.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import gc
 import sys
 from pathlib import Path
 
-from ansible import constants
+from ansible import constants, template
 from ansible.executor import module_common
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__
 
@@ -35,9 +37,17 @@ class CallbackModule(CallbackBase):
     def __init__(self) -> None:
         """Use the kept modules, unless this Ansible does not lock what other runs may write at the same time."""
         super().__init__()
+        load_filters_and_tests()
         gc.disable()
         gc.freeze()
         constants.DEFAULT_INTERNAL_POLL_INTERVAL = 0.01
         if hasattr(module_common, "_locking"):
             KEPT.mkdir(parents=True, exist_ok=True)
             Path(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache").symlink_to(KEPT)
+
+
+def load_filters_and_tests() -> None:
+    """Let Ansible evaluate a template; since 2.19 it takes only those that it trusts."""
+    text = "{{ 1 | default(2) is defined }}"
+    trusted = template.trust_as_template(text) if hasattr(template, "trust_as_template") else text
+    template.Templar(loader=DataLoader()).template(trusted)
