@@ -22,7 +22,7 @@ from tests.importers.test_corpus import FILES
 if TYPE_CHECKING:
     from types import ModuleType
 
-EXAMPLES = int(os.environ.get("SPARKIAC_FUZZ", "300"))
+EXAMPLES = int(os.environ.get("SPARKIAC_FUZZ", "100"))
 SECRETS = ("hf_" + "Zq" * 15, "sk-" + "9x" * 12, "correct-horse-battery")
 SEEDS = (
     """\

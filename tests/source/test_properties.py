@@ -19,7 +19,7 @@ from tests.source.reading import BAD, PIECES, SHIPPED, findings, source
 if TYPE_CHECKING:
     from sparkiac.source import Source
 
-EXAMPLES = int(os.environ.get("SPARKIAC_FUZZ", "300"))
+EXAMPLES = int(os.environ.get("SPARKIAC_FUZZ", "100"))
 """`make test-deep` tries more."""
 SECONDS = 20.0
 """CPU time of one example; most take a millisecond."""
