@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedHost
 from sparkiac.model.services import Alias, OpenClawService, Sampling
@@ -78,7 +77,7 @@ def program(
 
 def _egress(service: ResolvedHermesAgentService, model_server: Dependency) -> tuple[str, ...] | None:
     """Return what it may connect to: by default its server, or everything if that one has a name, not an address."""
-    address = urlsplit(model_server.url or "").hostname or ""
+    address = model_server.hostname or ""
     default = (address,) if is_address(address) else None
     return default if service.egress is None else service.egress
 

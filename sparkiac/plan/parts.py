@@ -254,8 +254,9 @@ class Dependency(NamedTuple):
 
     @property
     def hostname(self) -> str | None:
-        """Return the host name in the URL."""
-        return self.url.split("/")[2].partition(":")[0].lower() if self.url else None
+        """Return the host name in the URL, or the address."""
+        place = self.url.split("/")[2].lower() if self.url else ""
+        return (place[1:].partition("]") if place.startswith("[") else place.partition(":"))[0] or None
 
     @property
     def unit(self) -> str | None:

@@ -94,6 +94,7 @@ def test_it_asks_a_model_beside_it_on_loopback() -> None:
     ("lines", "more", "egress"),
     [
         ((), "", ("192.168.1.11",)),
+        (("bind: fabric",), "", ("fd77::11",)),
         (("bind: loopback",), "", ("127.0.0.1",)),
         ((), ", egress: []", ()),
         ((), ", egress: [192.168.1.11, 10.9.0.0/16]", ("192.168.1.11", "10.9.0.0/16")),
@@ -102,13 +103,15 @@ def test_it_asks_a_model_beside_it_on_loopback() -> None:
 def test_it_connects_to_its_model_unless_the_inventory_lists_more(
     lines: tuple[str, ...], more: str, egress: tuple[str, ...]
 ) -> None:
-    [host] = planned(fleet(*lines, more=more)).hosts
+    link = ", fabric: {links: [{interface: e, address: 'fd77::11/64'}]}}"
+    plan = planned(fleet(*lines, more=more).replace("192.168.1.11}", f"192.168.1.11{link}"))
+    [host] = plan.hosts
     [found] = host.programs
     assert found.network.egress == egress
     assert json.loads(generation.render(host, defaultdict(tuple)).content)["egress"]["sparkiac-agent"] == [*egress]
     shown = " and ".join(egress) or "nothing"
     assert ("spark-01", "agent", f"runs on the host as spark, without a container; connects to {shown}") in [
-        *audit.privileges(planned(fleet(*lines, more=more)))
+        *audit.privileges(plan)
     ]
 
 

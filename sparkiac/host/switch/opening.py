@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,9 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
 
     `restore` forgets what a former plan had when no switch is pending.
     """
-    listed, egress = clients(machine, plan), plan["egress"]
     try:
-        groups = control_groups(machine, egress)
-        doors.change(machine, lambda found: joined(found, listed, egress, groups))
+        wanted = lists(machine, plan)
+        doors.change(machine, lambda found: joined(found, wanted))
     except (DoorsError, OSError) as error:
         fault = f"the lists of clients and of egress are not in force: {error}"
         if not plan["nft_optional"]:
@@ -65,32 +64,34 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
         say(fault)
 
 
-def joined(
-    found: Doors,
-    listed: Mapping[str, Clients],
-    egress: Mapping[str, list[str]],
-    groups: Mapping[str, ControlGroup],
-) -> Doors:
+def joined(found: Doors, more: Doors) -> Doors:
     """Return the record with further lists."""
     return found._replace(
-        clients={**found.clients, **listed}, egress={**found.egress, **egress}, programs={**found.programs, **groups}
+        clients={**found.clients, **more.clients},
+        egress={**found.egress, **more.egress},
+        programs={**found.programs, **more.programs},
     )
 
 
-def control_groups(machine: LocalHost, egress: Mapping[str, list[str]]) -> dict[str, ControlGroup]:
-    """Return the units without a container that run, with their control groups; raise DoorsError if one has none."""
+def lists(machine: LocalHost, plan: dict[str, Any]) -> Doors:
+    """Return who may connect to the units of a plan, and what they may connect to."""
+    egress = plan["egress"]
+    return Doors(clients=clients(machine, plan), egress=egress, programs=control_groups(machine, egress))
+
+
+def control_groups(machine: LocalHost, units: Iterable[str]) -> dict[str, ControlGroup]:
+    """Return those units without a container that run, with their control groups; raise DoorsError if one has none."""
     found = {}
-    for name in egress:
+    for name in units:
         if machine.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml").exists():
             continue
         show = machine.run("systemctl", "show", "--property=ControlGroup", "--value", local.unit_file(name))
         path = show.output.strip().strip("/")
-        numbers = {place: doors.number(machine, place) for place in (path, f"unified/{path}") if path}
-        place = next((place for place, number in numbers.items() if number), None)
-        if place is not None:
-            found[name] = ControlGroup(place, numbers[place] or 0, len(path.split("/")))
-        elif path:
+        places = [place for place in (path, f"unified/{path}") if path and doors.number(machine, place)]
+        if path and not places:
             raise DoorsError(f"{name} has no unified control group, by which nftables would know it")
+        for place in places:
+            found[name] = ControlGroup(place, doors.number(machine, place) or 0, len(path.split("/")))
     return found
 
 
@@ -154,16 +155,15 @@ def restore(machine: LocalHost) -> None:
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
         plan = store.installed(machine)
-        units, listed = plan["units"], clients(machine, plan)
-        wrong, groups = wrong_units(machine, units), control_groups(machine, plan["egress"])
+        units, wanted = plan["units"], lists(machine, plan)
+        wrong = wrong_units(machine, units)
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
     pending = switch_state.readable(machine).pending is not None
 
     def renewed(found: Doors) -> Doors:
         kept = found if pending else found._replace(clients={}, egress={}, programs={})
-        whole = joined(kept, listed, plan["egress"], groups)
-        return current(whole, [unit["name"] for unit in units])._replace(wrong=wrong)
+        return current(joined(kept, wanted), [unit["name"] for unit in units])._replace(wrong=wrong)
 
     doors.change(machine, renewed)
 
