@@ -34,11 +34,11 @@ class Gap(NamedTuple):
 
 
 class PrintingModule:
-    """A module of the tests that runs at the control station and prints lines for as long as the context lasts."""
+    """A module of the tests that runs beside the hosts and prints lines for as long as the context lasts."""
 
-    def __init__(self, bed: Bed, *words: str) -> None:
+    def __init__(self, bed: Bed, *words: str, where: str = "control") -> None:
         """Start nothing yet; `words` are the name of the module and its arguments."""
-        self.argv = bed.inside([sys.executable, "-m", *words])
+        self.argv = bed.inside([sys.executable, "-m", *words], name=where)
 
     def __enter__(self) -> Self:
         """Start it."""

@@ -162,9 +162,9 @@ class Bed:
         """Run a command of this machine on the control station, which reaches hosts and registry."""
         return run(self.inside(argv), cwd=cwd, env=env, timeout=timeout, check=check)
 
-    def inside(self, argv: Sequence[str | Path]) -> list[str]:
-        """Return the command that runs `argv` on the control station, for a caller's own Popen."""
-        return self._network.inside(argv)
+    def inside(self, argv: Sequence[str | Path], *, name: str = "control") -> list[str]:
+        """Return the command that runs `argv` on the control station, or as the guest, for a caller's own Popen."""
+        return self._network.inside(argv, name=name)
 
     def push(  # noqa: PLR0913  each is a part of an image
         self,

@@ -1,7 +1,7 @@
 """The bed's network: namespaces of its own, joined to nothing outside.
 
 The control station (10.77.0.1) and both hosts are plugged into a switch; the hosts have a second,
-direct link, the fabric (10.78.0.1 and .2, MTU 9000).
+direct link, the fabric (10.78.0.1 and .2, MTU 9000). The guest (10.77.0.5) is another machine at the switch.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTROL_ADDRESS = "10.77.0.1"
+GUEST_ADDRESS = "10.77.0.5"
 FABRIC_MTU = 9000  # what the fabric of two Sparks is run with
 
 
@@ -51,13 +52,13 @@ class Network:
     prefix: str
 
     def namespace(self, name: str) -> str:
-        """Return the full name of the namespace of `control`, `switch` or a host."""
+        """Return the full name of the namespace of `control`, `guest`, `switch` or a host."""
         return f"{self.prefix}-{name}"
 
     @property
     def namespaces(self) -> list[str]:
         """Return the names of all namespaces of this bed."""
-        return [self.namespace(name) for name in ("switch", "control", *(host.name for host in HOSTS))]
+        return [self.namespace(name) for name in ("switch", "control", "guest", *(host.name for host in HOSTS))]
 
     def inside(self, argv: Sequence[str | Path], *, name: str = "control") -> list[str]:
         """Return the command that runs `argv` inside a namespace."""
@@ -72,6 +73,7 @@ class Network:
         switch = self.namespace("switch")
         self._ip(switch, "link add br0 type bridge", "link set br0 up")
         self._plug("control", "mgmt0", CONTROL_ADDRESS)
+        self._plug("guest", "eth0", GUEST_ADDRESS)
         for host in HOSTS:
             self._plug(host.name, host.interface, host.address)
             # Docker and Ansible look for the default route's interface; it leads nowhere.
