@@ -49,6 +49,7 @@ CHOSEN: Final[dict[str, Any]] = {
     "Settings.egress": ["10.9.0.7"],
     "ContainerizedService.reachable_from": [],
     "HermesAgentService.reachable_from": ["192.168.1.20"],
+    "HermesAgentService.egress": ["192.168.1.11", "10.9.0.7"],
     "MonitoringContainer.reachable_from": [],
     "RetiredHost.port": 22,
     "Workload.users": 4,
