@@ -12,7 +12,8 @@ container in the network of the host.
 Containers that share a Docker network with a unit reach it through the bridge, without its port on the host and without
 those hooks, unless br_netfilter is loaded and set. The table `bridge sparkiac` refuses them by the MAC address of the
 container that is closed or drained. It also refuses what a container sends that may not connect to everything, except
-answers.
+answers. What programs of the host send that may not connect to everything is refused in the hook output, by their
+control group.
 
 The record in /run says what the tables have. Each change writes them whole in one transaction.
 """
@@ -34,7 +35,7 @@ from ..generation import Clients
 from ..local import LocalHost
 from . import rules
 from .nft import DoorsError, nft
-from .rules import BRIDGES, FORMER_DRAIN, FORMER_PEERS, REFUSALS, TABLE, PeerPorts, split
+from .rules import BRIDGES, FORMER_DRAIN, FORMER_PEERS, REFUSALS, TABLE, ControlGroup, PeerPorts, split
 
 RULES, RECORD, LOCK = (f"/run/sparkiac/doors.{kind}" for kind in ("nft", "json", "lock"))
 KEEPER = "sparkiac-doors"
@@ -42,6 +43,9 @@ KEEPER = "sparkiac-doors"
 PROGRAM = "/usr/local/lib/sparkiac/switch"
 KEPT = ("--property=Restart=always", "--property=RestartSec=1", "--property=StartLimitIntervalSec=0")
 SSH_PORT = 22
+GROUPS = "/sys/fs/cgroup"
+GROUP = re.compile(r"(?<=socket cgroupv2 level) \d+ \S+")
+"""A control group in a listing: its path, or its number once its program has ended."""
 
 
 class Doors(NamedTuple):
@@ -60,7 +64,9 @@ class Doors(NamedTuple):
     clients: Mapping[str, Clients] = {}
     """address:port → who may connect there; the host itself always may."""
     egress: Mapping[str, list[str]] = {}
-    """Unit → networks and addresses that its container may connect to."""
+    """Unit → networks and addresses that it may connect to."""
+    programs: Mapping[str, ControlGroup] = {}
+    """Running unit without a container, of those → its control group."""
     table: str = ""
     """The tables as nft lists them after they were written; empty if there are none."""
 
@@ -69,6 +75,9 @@ class Doors(NamedTuple):
         """Return the units whose ports are closed now, with address:port."""
         places = {**self.wrong, **self.closed}
         return {unit: place for unit, place in places.items() if self.held_open.get(unit, 0.0) <= time.monotonic()}
+
+
+RECORDS = {"peers": PeerPorts, "clients": Clients, "programs": ControlGroup}
 
 
 def close(machine: LocalHost, unit: str, listen: str) -> None:
@@ -121,7 +130,7 @@ def change(machine: LocalHost, edit: Callable[[Doors], Doors]) -> Doors:
     """Change the record, and write the table if it is not what the record says; raise DoorsError if that fails."""
     with locked(machine):
         before = read(machine)
-        wanted, whole = edit(before), is_whole(machine, before)
+        wanted, whole = running(machine, edit(before)), is_whole(machine, before)
         if wanted == before and whole:
             return before
         if not whole:
@@ -133,6 +142,18 @@ def change(machine: LocalHost, edit: Callable[[Doors], Doors]) -> Doors:
     if wanted.table and machine.path(PROGRAM).exists():  # systemd-run fails if it runs already
         machine.run("systemd-run", "--quiet", "--collect", f"--unit={KEEPER}", *KEPT, PROGRAM, "doors")
     return wanted
+
+
+def running(machine: LocalHost, doors: Doors) -> Doors:
+    """Return the record without programs that have ended or started again: nft refuses groups that are gone."""
+    known = doors.programs.items()
+    return doors._replace(programs={unit: each for unit, each in known if number(machine, each.path) == each.number})
+
+
+def number(machine: LocalHost, group: str) -> int | None:
+    """Return the inode of a control group; None if it does not exist."""
+    path = machine.path(f"{GROUPS}/{group}")
+    return path.stat().st_ino if path.exists() else None
 
 
 def put(machine: LocalHost, doors: Doors) -> None:
@@ -151,13 +172,15 @@ def put(machine: LocalHost, doors: Doors) -> None:
 def commands(doors: Doors, refusal: str) -> list[str]:
     """Return the commands that write the tables."""
     refused = {"closed": [*doors.shut.values()], "drained": [*doors.drained.values()]}
-    found = rules.commands(refused, doors.peers, doors.clients)
-    return [*found, *rules.of_bridges([*doors.shut, *doors.drained], doors.egress, refusal)]
+    of_programs = [*rules.from_programs(doors.programs, doors.egress)]
+    found = rules.commands(refused, doors.peers, doors.clients, of_programs)
+    contained = {unit: networks for unit, networks in doors.egress.items() if unit not in doors.programs}
+    return [*found, *rules.of_bridges([*doors.shut, *doors.drained], contained, refusal)]
 
 
-def named(doors: Doors) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Return the peers and the clients as JSON."""
-    records: dict[str, Mapping[str, Any]] = {"peers": doors.peers, "clients": doors.clients}
+def named(doors: Doors) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the records in the record as JSON."""
+    records: dict[str, Mapping[str, Any]] = {key: getattr(doors, key) for key in RECORDS}
     return {key: {name: each._asdict() for name, each in found.items()} for key, found in records.items()}
 
 
@@ -176,10 +199,10 @@ def locked(machine: LocalHost) -> Iterator[None]:
 
 def read(machine: LocalHost) -> Doors:
     """Return the record; an empty one if there is none, or one that this version does not know."""
-    found = local.read_record(machine, RECORD, Doors, {"clients": {}, "egress": {}})
+    found = local.read_record(machine, RECORD, Doors, {"clients": {}, "egress": {}, "programs": {}})
     if found is None:
         return Doors()
-    for key, record in (("peers", PeerPorts), ("clients", Clients)):
+    for key, record in RECORDS.items():
         found[key] = {name: record(**each) for name, each in found[key].items()}
     return Doors(**found)
 
@@ -195,7 +218,7 @@ def listed(machine: LocalHost) -> str:
     for table in (TABLE, BRIDGES):
         with contextlib.suppress(DoorsError):
             found += nft(machine, "--stateless", "list", "table", *table.split())
-    return found
+    return GROUP.sub("", found)
 
 
 def refuse_ssh(machine: LocalHost, doors: Doors) -> None:

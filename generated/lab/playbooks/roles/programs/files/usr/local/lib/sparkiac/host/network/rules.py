@@ -31,6 +31,16 @@ ANSWERS = (
 EVERY = "0.0.0.0"  # noqa: S104
 
 
+class ControlGroup(NamedTuple):
+    """The control group of a program of the host, below the mount of all control groups."""
+
+    path: str
+    number: int
+    """Inode of its directory: another one after each start."""
+    level: int
+    """How many groups its path has."""
+
+
 class PeerPorts(NamedTuple):
     """Ports that only some addresses may connect to."""
 
@@ -40,12 +50,15 @@ class PeerPorts(NamedTuple):
 
 
 def commands(
-    refused: Mapping[str, list[str]], peers: Mapping[str, PeerPorts], clients: Mapping[str, Clients]
+    refused: Mapping[str, list[str]],
+    peers: Mapping[str, PeerPorts],
+    clients: Mapping[str, Clients],
+    of_programs: list[str],
 ) -> list[str]:
     """Return the commands that write the first table and remove former ones; `refused` is set → address:port."""
     former = [FORMER_DRAIN, *(f"{FORMER_PEERS}{owner.replace('-', '_')}" for owner in peers)]
     found = [f"{verb} table {table}" for table in (TABLE, BRIDGES, *former) for verb in ("add", "delete")]
-    if not any((*refused.values(), peers, clients)):
+    if not any((*refused.values(), peers, clients, of_programs)):
         return found
     found.append(f"add table {TABLE}")
     found += [f"add set {TABLE} {name}_{kind} {{ type {SETS[kind][0]}; }}" for name in refused for kind in SETS]
@@ -61,7 +74,16 @@ def commands(
         ]
     for number, (listen, listed) in enumerate(sorted(clients.items())):
         found += from_clients(number, listen, listed)
-    return [*found, *between_hosts(peers.values())]
+    return [*found, *of_programs, *between_hosts(peers.values())]
+
+
+def from_programs(programs: Mapping[str, ControlGroup], egress: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Return the commands for programs of the host that may connect to some networks only: answers go everywhere."""
+    for unit, group in sorted(programs.items()):
+        rule = f'add rule {TABLE} leaving {HOOKS["leaving"][1]} socket cgroupv2 level {group.level} "{group.path}"'
+        yield from (f"{rule} {FAMILIES[ip_network(each).version]} daddr {each} accept" for each in egress[unit])
+        yield f"{rule} {SYN} reject with tcp reset"
+        yield f"{rule} meta l4proto != tcp reject"
 
 
 def from_clients(number: int, listen: str, clients: Clients) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ..local import LocalHost, say
 from ..network import doors, rules
 from ..network.doors import Doors
 from ..network.nft import DoorsError
+from ..network.rules import ControlGroup
 from . import store
 
 SILENT = "silent"
@@ -53,19 +54,46 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
 
     `restore` forgets what a former plan had when no switch is pending.
     """
-    listed, egress = clients(machine, plan), plan["egress"]
     try:
-        doors.change(machine, lambda found: joined(found, listed, egress))
+        wanted = lists(machine, plan)
+        doors.change(machine, lambda found: joined(found, wanted))
+        unknown = [name for name, group in wanted.programs.items() if not group.number]
+        fault = f"{', '.join(unknown)}: no unified control group, by which nftables would know it" if unknown else ""
     except (DoorsError, OSError) as error:
         fault = f"the lists of clients and of egress are not in force: {error}"
-        if not plan["nft_optional"]:
-            raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
+    if fault and not plan["nft_optional"]:
+        raise DoorsError(f"{fault}; or set `nft: optional` for this host")
+    if fault:
         say(fault)
 
 
-def joined(found: Doors, listed: Mapping[str, Clients], egress: Mapping[str, list[str]]) -> Doors:
+def joined(found: Doors, more: Doors) -> Doors:
     """Return the record with further lists."""
-    return found._replace(clients={**found.clients, **listed}, egress={**found.egress, **egress})
+    return found._replace(
+        clients={**found.clients, **more.clients},
+        egress={**found.egress, **more.egress},
+        programs={**found.programs, **more.programs},
+    )
+
+
+def lists(machine: LocalHost, plan: dict[str, Any]) -> Doors:
+    """Return who may connect to the units of a plan, and what they may connect to."""
+    egress = plan["egress"]
+    return Doors(clients=clients(machine, plan), egress=egress, programs=control_groups(machine, egress))
+
+
+def control_groups(machine: LocalHost, units: Iterable[str]) -> dict[str, ControlGroup]:
+    """Return those units without a container that run, with their control groups; one that nft does not know has 0."""
+    found = {}
+    for name in units:
+        if machine.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml").exists():
+            continue
+        show = machine.run("systemctl", "show", "--property=ControlGroup", "--value", local.unit_file(name))
+        path = show.output.strip().strip("/")
+        place = path if doors.number(machine, path) else f"unified/{path}"
+        if path:
+            found[name] = ControlGroup(place, doors.number(machine, place) or 0, len(path.split("/")))
+    return found
 
 
 def clients(machine: LocalHost, plan: dict[str, Any]) -> dict[str, Clients]:
@@ -128,15 +156,15 @@ def restore(machine: LocalHost) -> None:
             say(f"{name}: the time on request is over; its port is closed if its server has not passed")
     try:
         plan = store.installed(machine)
-        units, listed = plan["units"], clients(machine, plan)
+        units, wanted = plan["units"], lists(machine, plan)
         wrong = wrong_units(machine, units)
     except (OSError, ValueError, RuntimeError):  # files are being replaced, or systemd is busy
         return
     pending = switch_state.readable(machine).pending is not None
 
     def renewed(found: Doors) -> Doors:
-        kept = found if pending else found._replace(clients={}, egress={})
-        return current(joined(kept, listed, plan["egress"]), [unit["name"] for unit in units])._replace(wrong=wrong)
+        kept = found if pending else found._replace(clients={}, egress={}, programs={})
+        return current(joined(kept, wanted), [unit["name"] for unit in units])._replace(wrong=wrong)
 
     doors.change(machine, renewed)
 
