@@ -256,8 +256,7 @@ class Dependency(NamedTuple):
     def hostname(self) -> str | None:
         """Return the host name in the URL, or the address."""
         place = self.url.split("/")[2].lower() if self.url else ""
-        found = place[1:].partition("]") if place.startswith("[") else place.partition(":")
-        return found[0] or None
+        return (place[1:].partition("]") if place.startswith("[") else place.partition(":"))[0] or None
 
     @property
     def unit(self) -> str | None:

@@ -66,6 +66,21 @@ VERIFIED: Final = {
         "tests/consumers/test_kubernetes.py::test_kubectl_builds_the_kustomization",
     ),
     "`bench`": ("tests/commands/test_bench.py::test_single",),
+    "who reaches a port": (
+        "tests/e2e/test_doors.py::test_the_first_apply",
+        "tests/e2e/test_doors.py::test_each_rule_is_needed",
+    ),
+    "what a server or an agent connects to": (
+        "tests/host/test_doors.py::test_a_confined_container_answers_and_connects_to_nothing",
+        "tests/host/test_doors.py::test_a_program_of_the_host_connects_to_what_its_list_names",
+        "tests/e2e/test_doors.py::test_an_agent_connects_to_its_model_only",
+    ),
+    "the gateway": (
+        "tests/gateway/test_gateway.py::test_nothing_fails_while_a_server_drains",
+        "tests/e2e/test_gateway.py::test_the_hosts_are_rolled_to_a_new_version",
+        "tests/e2e/test_gateway.py::test_the_key_of_the_servers_is_rotated",
+        "tests/e2e/test_gateway.py::test_no_canary_is_found_on_a_host",
+    ),
     "`turns`, `load_memory`": (
         "tests/host/test_switch_turns.py::test_day_night_day",
         "tests/e2e/test_turns.py::test_day_night_day",

@@ -415,6 +415,17 @@ def test_a_program_of_the_host_connects_to_what_its_list_names(
     assert reached("0.0.0.0/0", "::/0") == [True] * 4
 
 
+def test_a_program_that_nft_would_not_know_does_not_start(machine: Any, group: Path) -> None:  # noqa: ANN401
+    leave(group)
+    plan = {**installed("sparkiac-agent"), "egress": {"sparkiac-agent": []}, "nft_optional": False}
+    plan["units"] = [{"name": "sparkiac-agent", "listen": OWN, "turns": []}]
+    with pytest.raises(doors.DoorsError, match="sparkiac-agent: no unified control group"):
+        opening.close(machine, plan, "sparkiac-agent")
+    opening.close(machine, {**plan, "nft_optional": True}, "sparkiac-agent")
+    assert list(doors.read(machine).closed) == ["sparkiac-agent"]
+    group.mkdir()
+
+
 def test_a_program_that_starts_again_is_confined_again(
     network: Network,
     machine: Any,  # noqa: ANN401
