@@ -26,7 +26,7 @@ _OLD_S: Final = 10
 _PERIOD_S: Final = 10
 """Minimum seconds between two lines, if the output is not a terminal."""
 _PHASES: Final = {
-    "work": ("", "driver", "prune", "uninstall"),
+    "work": ("", "driver", "network", "prune", "uninstall"),
     "check": ("pins", "tree", "begin", "status", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
     "switch": ("files", "place", "sysctl", SWITCHES),

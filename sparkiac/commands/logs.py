@@ -10,7 +10,8 @@ import click
 from sparkiac.commands import completion
 from sparkiac.commands.inputs import Exit, planned
 from sparkiac.commands.inventories import INVENTORY
-from sparkiac.commands.verbs import WrittenText, named
+from sparkiac.commands.prompts import WrittenText
+from sparkiac.commands.verbs import named
 
 if TYPE_CHECKING:
     from sparkiac.fleet.diagnosis.journal import JournalLine

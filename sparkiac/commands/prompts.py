@@ -1,11 +1,11 @@
-"""Values for `sparkiac init` and `add`: from an option, or from a prompt on a terminal."""
+"""Values of options, and for `sparkiac init` and `add` also of prompts on a terminal."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -19,6 +19,20 @@ FILL: Final = click.option(
     multiple=True,
     help="Value that a recipe leaves open, such as commit=<40 hex digits>; empty: a placeholder. May be repeated.",
 )
+
+
+class WrittenText(click.ParamType[str]):
+    """A text of a certain form."""
+
+    def __init__(self, name: str, pattern: str, like: str) -> None:
+        """Accept what matches the pattern; `like` is an example."""
+        self.name, self._pattern, self._like = name, re.compile(pattern), like
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
+        """Return the text. Ends the command if it has another form."""
+        if not self._pattern.fullmatch(value):
+            self.fail(f"{value!r} is not of the form {self._like}", param, ctx)
+        return str(value)
 
 
 def value(

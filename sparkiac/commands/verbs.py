@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -13,6 +12,7 @@ from sparkiac.commands import completion
 from sparkiac.commands.apply import AnsibleCommand, require_answer
 from sparkiac.commands.inputs import AS_JSON, Exit, known, reject
 from sparkiac.commands.inventories import INVENTORY
+from sparkiac.commands.prompts import WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,20 +41,6 @@ _OUTPUT: Final = click.option(
 _YES: Final = click.option("--yes", is_flag=True, help="Do it without a question.")
 _CHECK: Final = click.option("--check", "only_check", is_flag=True, help="Show what would be done; change nothing.")
 _BOTH: Final = "name hosts and deployments either as arguments or with -- --limit"
-
-
-class WrittenText(click.ParamType[str]):
-    """A text of a certain form."""
-
-    def __init__(self, name: str, pattern: str, like: str) -> None:
-        """Accept what matches the pattern; `like` is an example."""
-        self.name, self._pattern, self._like = name, re.compile(pattern), like
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
-        """Return the text. Ends the command if it has another form."""
-        if not self._pattern.fullmatch(value):
-            self.fail(f"{value!r} is not of the form {self._like}", param, ctx)
-        return str(value)
 
 
 class Verb(NamedTuple):
@@ -158,6 +144,18 @@ VERBS: Final = {
         "it goes back to the former ones without a network. It changes nothing while an alert of Prometheus fires, and "
         "no host whose models only it serves while another one should.",
         options=(click.option("--despite", multiple=True, metavar="ALERT", help="Go on although this alert fires."),),
+    ),
+    "drift": Verb(
+        "Show what was changed on hosts by hand, with a diff.",
+        "Compared {}",
+        details="It changes nothing, and a host that differs from the generation that it runs counts as failed.",
+    ),
+    "network": Verb(
+        "Set the addresses of the links between hosts.",
+        "Set the links of {}",
+        "Set the links of {}?",
+        "Those with `fabric: {netplan: true}` change, one after the other. One that loses its connection goes back to "
+        "its former links.",
     ),
     "uninstall": Verb(
         "Remove from hosts exactly what sparkiac put there.",

@@ -119,7 +119,7 @@ def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
 
 
 def _drift(drift: Drift, resting: set[str]) -> Iterator[Problem]:
-    hint = "playbooks/drift.yml shows a diff; sparkiac apply installs the generated files again"
+    hint = "sparkiac drift shows a diff; sparkiac apply installs the generated files again"
     files = [f"/{each.path} ({each.kind})" for each in drift.files]
     for what, names in (("file", files), ("setting", drift.sysctls)):
         if names:

@@ -146,6 +146,7 @@ def test_the_first_commit_is_short_outside_the_files_that_reviews_fold(folder: P
     run("git", "init", "--quiet", cwd=folder / "lab")
     run("git", "add", "--all", cwd=folder / "lab")
     listed = run("git", "ls-files", cwd=folder / "lab").stdout.split()
+    assert sorted(listed) == [each for each in files(folder / "lab") if not each.startswith(".git/")], "a clone has all"
     marks = run("git", "check-attr", "linguist-generated", "--", *listed, cwd=folder / "lab").stdout.splitlines()
     shown = [line.partition(": ")[0] for line in marks if not line.endswith(": set")]
     assert {"inventories/lab.yaml", "README.md", "generated/lab/PLAN.md"} <= set(shown)

@@ -151,6 +151,18 @@ def test_an_uninstall_is_listed_and_confirmed(at: Path, cli: Cli) -> None:
     assert asked(at, "spark-02") == []
 
 
+def test_a_host_that_differs_by_hand_is_shown_and_fails(at: Path, cli: Cli) -> None:
+    outcome = cli("drift", "lab.yaml", *local(at))
+    assert outcome.code == 0, outcome.text
+    assert outcome.out.startswith("spark-01, spark-02\n  no drift\nCompared 2 hosts in ")
+    drift = {"files": [], "sysctls": [], "units": [], "lines": ["edited: /etc/sparkiac/qwen36/compose.yaml"]}
+    (at / "spark-02/drift").write_text(json.dumps(drift))
+    outcome = cli("drift", "lab.yaml", *local(at))
+    assert outcome.code == 1, outcome.text
+    assert "spark-02: spark-02 differs from its generation." in outcome.out
+    assert "spark-01\n  no drift\nspark-02\n  edited: /etc/sparkiac/qwen36/compose.yaml\n" in outcome.out
+
+
 def test_a_state_that_no_host_knows_changes_nothing(at: Path, cli: Cli) -> None:
     outcome = cli("rollback", "lab.yaml", "--to", "3" * 12, "--yes", *local(at))
     assert (outcome.code, outcome.err) == (2, f"no states are called {'3' * 12}; without --to, rollback lists them\n")

@@ -123,7 +123,8 @@ def write(newcomer: Newcomer, path: str, text: str, *, mode: str = ">") -> None:
 
 
 def placed(line: str) -> str:
-    """Return a command line with the bed's addresses."""
+    """Return a command line with the bed's addresses, and its user, who is the same on all machines."""
+    line = line.replace("milo@", "")
     for printed, here in PLACES.items():
         line = line.replace(printed, here)
     return line

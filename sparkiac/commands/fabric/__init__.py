@@ -28,7 +28,7 @@ def discover(inventory: Path, *, write: bool) -> int:
     """Read the ports of all hosts of INVENTORY over SSH and print `fabric:` of each host as a patch for `git apply`.
 
     Ports that are cabled together are found by pings on each link. A link without an address gets a proposed one,
-    marked by a comment; `fabric: {netplan: true}` makes `network.yml` set it.
+    marked by a comment; `fabric: {netplan: true}` makes `sparkiac network` set it.
 
     Exit codes: 0 the links are known, 1 a host was not read or has no link, 2 bad input, 6 the file cannot be written.
     """
