@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from sparkiac.foreign import docker_command, importer, mounts, redaction, serving, values
 from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
-from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument
-from sparkiac.foreign.shell_words import Script, script, unread
+from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument, unread
+from sparkiac.foreign.shell_words import Script, script
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\b|\b(?:{SERVERS})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from sparkiac.foreign import redaction, values
@@ -140,6 +140,12 @@ class HereDocument(NamedTuple):
     """Line of the command that reads it."""
     expands: bool
     """Whether the shell expands variables in it."""
+
+
+def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
+    """Note here-documents that are not imported."""
+    for each in documents:
+        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
 class Text(NamedTuple):

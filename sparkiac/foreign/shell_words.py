@@ -7,7 +7,7 @@ evaluated and loops not run: each command counts once, and the last assignment o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -27,7 +27,8 @@ from sparkiac.foreign.shell_parts import (
 )
 
 MAX_EXPANDED: Final = 1 << 20
-"""Limit in characters for the values of all variables of one script together."""
+"""Limit in characters for the values of all variables of one script or unit together."""
+TOO_LARGE: Final = f"variables grow to more than {MAX_EXPANDED} characters"
 _DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
@@ -81,12 +82,6 @@ def script(
 def split(text: str) -> tuple[str, ...]:
     """Return the words of all commands of a text."""
     return tuple(word for command in script(text).commands for word in command.words)
-
-
-def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
-    """Note here-documents that are not imported."""
-    for each in documents:
-        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
 class _OpenCase(NamedTuple):
@@ -190,11 +185,19 @@ class _Expander:
 
     def document(self, document: HereDocument) -> str:
         """Expand variables in a here-document, unless its delimiter is quoted."""
-        return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
 
-    def _in_document(self, found: re.Match[str]) -> str:
-        value = found[1] or self.variables.get(found[3], found[0] if found[2] else f"${{{found[3]}}}")
-        return value if isinstance(value, str) else " ".join(value)
+        def put(found: re.Match[str]) -> str:
+            value = found[1] or self.variables.get(found[3], found[0] if found[2] else f"${{{found[3]}}}")
+            text = value if isinstance(value, str) else " ".join(value)
+            self._grow(len(text), document.opened)
+            return text
+
+        return _IN_DOCUMENT.sub(put, document.text) if document.expands else document.text
+
+    def _grow(self, size: int, line: int) -> None:
+        self.grown += size
+        if self.grown > MAX_EXPANDED:
+            raise Unreadable(TOO_LARGE, line=line)
 
     def _declare(self, words: Sequence[Word], *, is_conditional: bool) -> None:
         for word in words:
@@ -243,9 +246,7 @@ class _Expander:
                     fields.append(current)
                     current = None
                 current = (current or "") + piece
-        self.grown += sum(map(len, fields)) + len(current or "")
-        if self.grown > MAX_EXPANDED:
-            raise Unreadable(f"variables grow to more than {MAX_EXPANDED} characters", line=word.line)
+        self._grow(sum(map(len, fields)) + len(current or ""), word.line)
         yield from fields
         if current is not None:
             yield current

@@ -319,6 +319,8 @@ def test_a_character_that_no_file_may_carry_is_refused_at_its_line() -> None:
 def test_variables_that_grow_without_end_are_refused() -> None:
     with pytest.raises(Unreadable, match="grow"):
         script("A=aaaaaaaaaaaaaaaa\n" + "A=$A$A$A$A\n" * 20)
+    with pytest.raises(Unreadable, match="grow"):
+        script(f"A={'x' * 100_000}\ncat <<E\n{'$A ' * 20}\nE\n")
 
 
 SCRIPT = """\
