@@ -526,3 +526,13 @@ def test_commands_are_nested_to_a_limit(word: str) -> None:
     with pytest.raises(Unreadable, match="more than 500 commands such as `if` are open"):
         script(f"{word}\n" * 501)
     assert script(f"{word}\n" * 500).commands is not None
+
+
+def test_a_call_of_a_function_is_not_lost_because_its_commands_are_read() -> None:
+    body = "{\n  docker run -p 8000:8000 acme/vllm:1 vllm serve acme/m\n}\n"
+    found = imported(f"#!/bin/bash\nfunction log {{\n  echo $1\n}}\nmain () {body}log hello\nmain --now\nother --now\n")
+    assert list(found.whys("lost")) == ["other --now"]
+    assert [note.what for note in found.notes if note.why.startswith("the commands of a function")] == [
+        "log hello",
+        "main --now",
+    ]
