@@ -36,6 +36,9 @@ _TIME: Final = re.compile(r"\d+(\.\d+)?[smhd]?")
 _NAMING: Final = frozenset({"-u", "-g"})
 """Options of sudo and env whose value, the next word, is a name."""
 PATTERN: Final = "pattern"
+MAX_EXPANDED: Final = 1 << 20
+"""Limit in characters for the values of all variables of one script or unit together."""
+TOO_LARGE: Final = f"variables grow to more than {MAX_EXPANDED} characters"
 _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _SUM: Final = re.compile(r"\$\(\(\s*\$?(\w{1,40})\s*([-+*])\s*\$?(\w{1,40})\s*\)\)")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -24,8 +24,7 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
-from sparkiac.foreign.shell_parts import ShellCommand
-from sparkiac.foreign.shell_words import MAX_EXPANDED, TOO_LARGE
+from sparkiac.foreign.shell_parts import MAX_EXPANDED, TOO_LARGE, ShellCommand
 from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)

@@ -90,9 +90,6 @@ class _Lenient(EventReader):
         if key in items and key != _MERGE:
             why = f"the key is already in line {self.keys[here].line}; the last value wins"
             self.notes.append(corrected(mark.line, f"{key}:", why))
-            for known in (self.keys, self.values):
-                for each in [each for each in known if each[: len(here)] == here]:
-                    del known[each]
         self.keys[here] = mark
         value = self.node(here)
         items[key] = {**_merged(value), **_merged(items.get(_MERGE))} if key == _MERGE else value
