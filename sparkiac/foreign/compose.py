@@ -139,9 +139,8 @@ class _ComposeService:
         """Return a list of words; a text is split as Compose splits it."""
         value = self.data.get(key)
         if isinstance(value, tuple):
-            return [
-                (self._expand(each, self._line(key, place)), self._line(key, place)) for place, each in enumerate(value)
-            ]
+            lines = (self._line(key, place) for place in range(len(value)))
+            return [(self._expand(each, line), line) for each, line in zip(value, lines, strict=True)]
         if not isinstance(value, str):
             return []
         try:

@@ -43,9 +43,7 @@ def launch(command: ShellCommand) -> Launch | None:
     if name == "exec":
         return _executed(found.launch)
     if image is None:
-        found.launch = found.launch._replace(
-            notes=(*found.launch.notes, lost(command.line, "docker run", "the image is missing"))
-        )
+        found.add(lost(command.line, "docker run", "the image is missing"))
     flags = {option.name for option in parsed.options}
     return found.launch._replace(once="rm" in flags and "detach" not in flags and not found.launch.ports)
 
@@ -85,7 +83,7 @@ class _Options:
 
     def _note(self, kind: str, option: DockerOption, why: str) -> None:
         word = f"--{option.name}" if option.name in docker.FLAGS else f"--{option.name} {option.value}"
-        self._add(Note(kind, option.line, redaction.redacted(word), why))
+        self.add(Note(kind, option.line, redaction.redacted(word), why))
 
     def _take(self, option: DockerOption) -> bool:  # noqa: C901, PLR0912  one case for each option
         """Store the value of an option. Return False for an option without a setting."""
@@ -98,7 +96,7 @@ class _Options:
             case "env":
                 self.launch = launch._replace(env=(*launch.env, self._env(option)))
             case "volume" | "mount" | "publish":
-                self._add(_READERS[option.name](option.value, option.line))
+                self.add(_READERS[option.name](option.value, option.line))
             case "device" if value.startswith(docker.GPU):
                 self.launch = launch._replace(gpus=True)
             case "device":
@@ -134,7 +132,8 @@ class _Options:
         passed = caller and held in {f"${name}", f"${{{name}}}"}
         return EnvVariable(name, None if passed else held, option.line)
 
-    def _add(self, found: Volume | PublishedPort | Note) -> None:
+    def add(self, found: Volume | PublishedPort | Note) -> None:
+        """Add a mount, a port or a note."""
         launch = self.launch
         if isinstance(found, Volume):
             self.launch = launch._replace(volumes=(*launch.volumes, found))

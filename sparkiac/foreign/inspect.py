@@ -53,12 +53,11 @@ def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch
             raise Unreadable("not valid JSON", line=error.lineno, column=error.colno) from None
         raise Unreadable(str(error)) from None
     containers = data if isinstance(data, list) else [data]
-    found = [
-        _InspectedContainer(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each
-    ]
+    described = (each for each in containers if isinstance(each, dict) and "Config" in each)
+    found = tuple(_InspectedContainer(each, text).launch() for each in described)
     if not found:
         raise Unreadable("the file describes no container: `docker inspect NAME` prints one")
-    return tuple(found)
+    return found
 
 
 class _InspectedContainer:

@@ -37,9 +37,6 @@ class StoreMount(NamedTuple):
     target: str
     source: str | None
     """Directory on the host, if known."""
-    line: int
-    what: str
-    """The source as written in the file."""
 
 
 def store(
@@ -54,7 +51,7 @@ def store(
         inside = any(home == volume.target or home.startswith(f"{volume.target}/") for home in homes)
         if inside or _HUB.fullmatch(volume.target) or volume.target in _STORES:
             known = volume.source if re.fullmatch(forms.PATH, volume.source) else None
-            return StoreMount(volume.target, known, volume.line, volume.source)
+            return StoreMount(volume.target, known)
     return None
 
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.foreign import redaction, values
 from sparkiac.foreign.launch import EnvVariable, Launch, Note, Unreadable, corrected, lost
-from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand, shell_argument
-from sparkiac.foreign.shell_words import Script, script, unread
+from sparkiac.foreign.shell_parts import SHELLS, WRAPPERS, ShellCommand, shell_argument, unread
+from sparkiac.foreign.shell_words import Script, script
 from sparkiac.model import references
 from sparkiac.model.images import ImageFamily
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from sparkiac.foreign import docker_command, importer, mounts, redaction, serving, values
 from sparkiac.foreign.launch import Launch, Note, NothingToImport, Unreadable, corrected, lost
 from sparkiac.foreign.serving import SERVERS
-from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument
-from sparkiac.foreign.shell_words import Script, script, unread
+from sparkiac.foreign.shell_parts import SHELLS, HereDocument, ShellCommand, Value, shell_argument, unread
+from sparkiac.foreign.shell_words import Script, script
 
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
 _RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\b|\b(?:{SERVERS})")
@@ -19,10 +20,14 @@ _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 """Options of ssh that take a value."""
 RUNS: Final = re.compile(rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})")
-_IGNORED: Final = values.words(": echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee")
+_IGNORED: Final = values.words(
+    ": function echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee"
+)
 _FLOW: Final = frozenset({"[", "[[", "test", "for", "case", "continue", "break", "command", "shopt"})
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
 _ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
+_FUNCTION: Final = re.compile(r"^[ \t]*(?:function[ \t]+([\w-]+)|([\w-]+)[ \t]*\([ \t]*\))", re.MULTILINE)
+_CALL: Final = "the commands of a function are read where it is defined, once, whatever its arguments are"
 _OTHER: Final = "another command; it is not imported"
 _MAX_DEPTH: Final = 4
 """Nesting depth of commands within commands, and of here-documents within here-documents."""
@@ -38,7 +43,8 @@ def recognise(text: str, name: str) -> bool:
 def read(text: str, *, name: str, given: Mapping[str, str] = {}) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
     commands = script(text, variables=given, indent=0, whole=True)
-    found = joined(launches(commands, name=name), text)
+    functions = frozenset(filter(None, chain(*_FUNCTION.findall(text))))
+    found = joined(launches(commands, name=name, functions=functions), text)
     if not found:
         message = "the script starts no container with `docker run`, and no server"
         line = next((document.opened for document in commands.documents), 1)
@@ -86,8 +92,8 @@ def _nested_text(command: ShellCommand) -> _NestedText | None:
     return None
 
 
-def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
-    """Return what commands start, also in here-documents that they write.
+def launches(commands: Script, *, name: str, level: int = 0, functions: Container[str] = ()) -> tuple[Launch, ...]:
+    """Return what commands start, also in here-documents that they write; `functions` are those of the script.
 
     A launch gets the notes on the commands before it, the last one all that follow.
     """
@@ -99,7 +105,8 @@ def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ..
     for command in commands.commands:
         here = of_command(command, name=name, level=level)
         if not here:
-            waiting += [note for note in _other_command(command) if note.why != _OTHER or note.line not in read]
+            notes = _other_command(command, functions)
+            waiting += [note for note in notes if note.why != _OTHER or note.line not in read]
             continue
         before = [note for note in waiting if note.line <= command.lines[-1]]
         waiting = [note for note in waiting if note.line > command.lines[-1]]
@@ -155,7 +162,7 @@ def of_command(command: ShellCommand, *, name: str = "", level: int = 0) -> tupl
     return () if launch is None else (launch,)
 
 
-def _other_command(command: ShellCommand) -> Iterator[Note]:
+def _other_command(command: ShellCommand, functions: Container[str]) -> Iterator[Note]:
     """Note a command that starts nothing."""
     words = [*command.words]
     while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
@@ -164,7 +171,9 @@ def _other_command(command: ShellCommand) -> Iterator[Note]:
     what = redaction.joined(words)
     if program in _IGNORED or not words:
         return
-    if program in _FLOW:
+    if program in functions:
+        yield corrected(command.line, what, _CALL)
+    elif program in _FLOW:
         yield corrected(command.line, what, "conditions and loops are not evaluated: each command counts once")
     elif program in _DOWNLOADS:
         yield corrected(command.line, what, "the playbook stages models and files")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from sparkiac.foreign import redaction, values
@@ -36,6 +36,9 @@ _TIME: Final = re.compile(r"\d+(\.\d+)?[smhd]?")
 _NAMING: Final = frozenset({"-u", "-g"})
 """Options of sudo and env whose value, the next word, is a name."""
 PATTERN: Final = "pattern"
+MAX_EXPANDED: Final = 1 << 20
+"""Limit in characters for the values of all variables of one script or unit together."""
+TOO_LARGE: Final = f"variables grow to more than {MAX_EXPANDED} characters"
 _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _SUM: Final = re.compile(r"\$\(\(\s*\$?(\w{1,40})\s*([-+*])\s*\$?(\w{1,40})\s*\)\)")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -140,6 +143,12 @@ class HereDocument(NamedTuple):
     """Line of the command that reads it."""
     expands: bool
     """Whether the shell expands variables in it."""
+
+
+def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
+    """Note here-documents that are not imported."""
+    for each in documents:
+        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
 class Text(NamedTuple):

@@ -7,7 +7,7 @@ evaluated and loops not run: each command counts once, and the last assignment o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -16,7 +16,9 @@ from sparkiac.foreign.launch import Note, Unreadable
 from sparkiac.foreign.shell_lexer import simple_commands
 from sparkiac.foreign.shell_parts import (
     ASSIGNMENT,
+    MAX_EXPANDED,
     PATTERN,
+    TOO_LARGE,
     HereDocument,
     ShellCommand,
     Simple,
@@ -26,8 +28,6 @@ from sparkiac.foreign.shell_parts import (
     total,
 )
 
-MAX_EXPANDED: Final = 1 << 20
-"""Limit in characters for the values of all variables of one script together."""
 _DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
@@ -38,7 +38,7 @@ _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$(\{)?([A-Za-z_][A-Za-z0-9_]*|[0-
 """An escape, or a variable; the default of one that the script does not set is left to the reader of the document."""
 _MAX_DEPTH: Final = 9
 """Limit for defaults within defaults, such as ${A:-${B:-c}}."""
-_MAX_OPEN: Final = 500
+_MOST: Final = 200  # commands such as `if` that are open, and exported variables, which each command has
 _CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
 _ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
 _OPEN: Final = "`{}` is not closed: the shell refuses this file"
@@ -83,12 +83,6 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(word for command in script(text).commands for word in command.words)
 
 
-def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
-    """Note here-documents that are not imported."""
-    for each in documents:
-        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
-
-
 class _OpenCase(NamedTuple):
     """A `case` that is open."""
 
@@ -110,7 +104,7 @@ class _Expander:
 
     def __init__(self, variables: dict[str, Value], notes: list[Note]) -> None:
         self.variables, self.notes = variables, notes
-        self.exported: dict[str, str] = {}
+        self.exported: dict[str, tuple[str, str]] = {}  # name → name and value, which all commands share
         self.conditional: dict[str, int] = {}
         """Variable that a condition sets → its line."""
         self.tested = False
@@ -145,8 +139,8 @@ class _Expander:
         first = words[0].literal if words else ""
         if first in _CLOSED_BY and not (first == "case" and len(words) < 3):  # noqa: PLR2004  case WORD in
             self.open.append((first, words[0].line))
-            if len(self.open) > _MAX_OPEN:
-                raise Unreadable(f"more than {_MAX_OPEN} commands such as `if` are open", line=words[0].line)
+            if len(self.open) > _MOST:
+                raise Unreadable(f"more than {_MOST} commands such as `if` are open", line=words[0].line)
         elif first in _CLOSED_BY.values() and self.open and _CLOSED_BY[self.open[-1][0]] == first:
             self.open.pop()
         elif first in _CLOSED_BY.values():
@@ -172,7 +166,7 @@ class _Expander:
             return None
         is_conditional = simple.after == "||" or (simple.after == "&&" and self.tested)
         self.tested = is_conditional or first in _TESTS
-        own: dict[str, str] = {}
+        own: dict[str, tuple[str, str]] = {}
         while words and (assigned := self._assigned(words[0])):
             own |= self._set(*assigned, line=words[0].line, is_conditional=is_conditional)
             del words[0]
@@ -184,34 +178,44 @@ class _Expander:
         pairs = [(text, word.line) for word in words for text in self._expanded(word)]
         if not pairs:
             return None
-        env = tuple((self.exported | own).items())
+        env = tuple((self.exported | own).values())
         texts, lines = tuple(text for text, _ in pairs), tuple(line for _, line in pairs)
         return ShellCommand(texts, lines, env, simple.after, simple.piped, simple.output)
 
     def document(self, document: HereDocument) -> str:
         """Expand variables in a here-document, unless its delimiter is quoted."""
-        return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
 
-    def _in_document(self, found: re.Match[str]) -> str:
-        value = found[1] or self.variables.get(found[3], found[0] if found[2] else f"${{{found[3]}}}")
-        return value if isinstance(value, str) else " ".join(value)
+        def put(found: re.Match[str]) -> str:
+            value = found[1] or self.variables.get(found[3], found[0] if found[2] else f"${{{found[3]}}}")
+            text = value if isinstance(value, str) else " ".join(value)
+            self._grow(len(text), document.opened)
+            return text
+
+        return _IN_DOCUMENT.sub(put, document.text) if document.expands else document.text
+
+    def _grow(self, size: int, line: int) -> None:
+        self.grown += size
+        if self.grown > MAX_EXPANDED:
+            raise Unreadable(TOO_LARGE, line=line)
 
     def _declare(self, words: Sequence[Word], *, is_conditional: bool) -> None:
         for word in words:
             assigned = self._assigned(word)
             if assigned:
                 self.exported |= self._set(*assigned, line=word.line, is_conditional=is_conditional)
+                if len(self.exported) > _MOST:
+                    raise Unreadable(f"more than {_MOST} variables are exported", line=word.line)
             elif any(part.name == "" for part in word.parts):
                 self.notes.append(Note("lost", word.line, "export", _ELSEWHERE))
 
-    def _set(self, name: str, value: Value, *, line: int, is_conditional: bool) -> dict[str, str]:
+    def _set(self, name: str, value: Value, *, line: int, is_conditional: bool) -> dict[str, tuple[str, str]]:
         is_conditional = is_conditional or len(self.open) > sum(case.value is not None for case in self.cases)
         if is_conditional and self.variables.get(name) != value:
             self.conditional[name] = line
         elif not is_conditional:
             self.conditional.pop(name, None)
         self.variables[name] = value
-        return {name: value} if isinstance(value, str) else {}
+        return {name: (name, value)} if isinstance(value, str) else {}
 
     def _assigned(self, word: Word) -> tuple[str, Value] | None:
         first = word.parts[0]
@@ -243,9 +247,7 @@ class _Expander:
                     fields.append(current)
                     current = None
                 current = (current or "") + piece
-        self.grown += sum(map(len, fields)) + len(current or "")
-        if self.grown > MAX_EXPANDED:
-            raise Unreadable(f"variables grow to more than {MAX_EXPANDED} characters", line=word.line)
+        self._grow(sum(map(len, fields)) + len(current or ""), word.line)
         yield from fields
         if current is not None:
             yield current

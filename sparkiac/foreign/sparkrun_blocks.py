@@ -134,18 +134,16 @@ def apply_overrides(file: RecipeFile) -> None:
         if not isinstance(layer, dict) or not isinstance(when, dict) or not when:
             file.lost(line, summary("overrides", layer), "an override without `when` or without values")
         elif all(_applies(key, condition, facts, settings) for key, condition in when.items()):
-            file.corrected(
-                line, summary("when", _condition(when)), "merged, because the condition holds on a DGX Spark"
-            )
+            file.corrected(line, _condition(when), "merged, because the condition holds on a DGX Spark")
             _merge(file, layer, ("overrides", index))
         elif when.keys() <= facts.keys() | {_CONFIG}:
-            file.unused(line, summary("when", _condition(when)), "the condition does not hold on a DGX Spark")
+            file.unused(line, _condition(when), "the condition does not hold on a DGX Spark")
         else:
-            file.lost(line, summary("when", _condition(when)), "the condition is unknown")
+            file.lost(line, _condition(when), "the condition is unknown")
 
 
 def _condition(when: Mapping[str, object]) -> str:
-    return ", ".join(summary(str(key), condition) for key, condition in when.items())
+    return summary("when", ", ".join(summary(str(key), condition) for key, condition in when.items()))
 
 
 def _facts(file: RecipeFile, settings: Mapping[str, object]) -> dict[str, object]:

@@ -24,13 +24,14 @@ from sparkiac.foreign.launch import (
     corrected,
     lost,
 )
-from sparkiac.foreign.shell_parts import ShellCommand
+from sparkiac.foreign.shell_parts import MAX_EXPANDED, TOO_LARGE, ShellCommand
 from sparkiac.report import Path
 
 _BEGINS: Final = re.compile(r"(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[(?:Unit|Service)\][ \t\r]*$", re.MULTILINE)
 _STARTS: Final = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\[([A-Za-z-]+)\]")
 _PIECE: Final = re.compile(r"""\\(.)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|(\s+)""", re.DOTALL)
+_REFERENCE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _SPECIFIER: Final = re.compile(r"%(.)")
 _TIMES: Final = {"TimeoutStartSec": "ready_s", "TimeoutStopSec": "stop_s", "RestartSec": "restart_delay_s"}
 _PAGE_CACHE: Final = "a start step that runs as root drops the page cache"
@@ -127,7 +128,12 @@ def _command(
     value = setting.value.lstrip("-+!@:")
     begins = setting._replace(value=value, column=setting.column + len(setting.value) - len(value))
     variables = {variable.name: variable.value or "" for variable in env}
-    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, {**given, **variables})]
+    known, pairs, grown = {**given, **variables}, list[tuple[str, int]](), 0
+    for word, line in _words(begins, notes):
+        grown += sum(len(known.get(name, "")) for name in _REFERENCE.findall(word))
+        if grown > MAX_EXPANDED:
+            raise Unreadable(TOO_LARGE, line=line)
+        pairs += _expanded(word, line, known)
     if not pairs:
         return None
     return ShellCommand(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(variables.items()))

@@ -70,7 +70,9 @@ class _Lenient(EventReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.notes: list[Note] = []
-        self._anchors: dict[str, tuple[object, int]] = {}
+        self._anchors: dict[str, tuple[object, int, int]] = {}
+        """Name → value, the number of values in it, and its characters."""
+        self._repeated = 0
 
     def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401, ARG002  PyYAML's events have no types
         if event.style not in (None, ""):
@@ -88,9 +90,6 @@ class _Lenient(EventReader):
         if key in items and key != _MERGE:
             why = f"the key is already in line {self.keys[here].line}; the last value wins"
             self.notes.append(corrected(mark.line, f"{key}:", why))
-            for known in (self.keys, self.values):
-                for each in [each for each in known if each[: len(here)] == here]:
-                    del known[each]
         self.keys[here] = mark
         value = self.node(here)
         items[key] = {**_merged(value), **_merged(items.get(_MERGE))} if key == _MERGE else value
@@ -100,14 +99,18 @@ class _Lenient(EventReader):
         return merged | items if isinstance(merged, dict) else items
 
     def anchored(self, name: str, value: object, size: int) -> None:
-        self._anchors[name] = (value, size)
+        self._anchors[name] = (value, size, len(str(value)))
 
     def alias(self, event: Any) -> object:  # noqa: ANN401
         if event.anchor not in self._anchors:
             message = "this alias refers to an unknown anchor, or to a value that contains it"
             raise Unreadable(message, line=event.start_mark.line + 1)
-        value, size = self._anchors[event.anchor]
+        value, size, characters = self._anchors[event.anchor]
         self.count(event, size)
+        self._repeated += characters
+        if self._repeated > MAX_CHARACTERS:
+            message = f"aliases repeat more than {MAX_CHARACTERS} characters"
+            raise Unreadable(message, line=event.start_mark.line + 1)
         return value
 
     def second(self, mark: Mark) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from sparkiac.catalog import interfaces
 from sparkiac.model import answers
@@ -16,6 +16,7 @@ _INSPECT: Final = ("image", "inspect", "--format", "{{json .RepoDigests}} {{json
 _RUN: Final = ("run", "--rm", "--interactive", "--pull=never", "--network=none", "--entrypoint=python3")
 _DOCKER: Final = ("docker",)
 _AS_ROOT: Final = ("sudo", "-n", "docker")
+_HERE: Final = "this machine"
 _TIMEOUT_S: Final = 600
 """A capture takes some ten seconds, or longer if a slow disk loads an image for the first time."""
 
@@ -33,18 +34,6 @@ class _PermissionDeniedError(CaptureError):
     """The user may not use docker."""
 
 
-class _ImageOnMachine(NamedTuple):
-    """An image and the machine that has it."""
-
-    image: str
-    host: str | None
-
-    @property
-    def machine(self) -> str:
-        """The machine in words."""
-        return self.host or "this machine"
-
-
 def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
     """Return the vLLM interface of `image`, a reference or an ID, as the content of a file.
 
@@ -52,17 +41,16 @@ def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
     without a password; the default is this machine. Docker runs with sudo if the user may not use it. No image is
     pulled. Raises `CaptureError`.
     """
-    source = _ImageOnMachine(image, host)
     try:
-        return _captured(source, reference, _DOCKER)
+        return _captured(image, host, reference, _DOCKER)
     except _PermissionDeniedError:
-        return _captured(source, reference, _AS_ROOT)
+        return _captured(image, host, reference, _AS_ROOT)
 
 
-def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) -> bytes:
-    inspected = _run((*docker, *_INSPECT, source.image), source)
+def _captured(image: str, host: str | None, reference: str, docker: tuple[str, ...]) -> bytes:
+    inspected = _run((*docker, *_INSPECT, image), image, host)
     extractor = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
-    output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=extractor)
+    output = _run((*docker, *_RUN, image, "-", "--installed"), image, host, program=extractor)
     try:
         # An image that was built locally has only an ID.
         listed, end = json.JSONDecoder().raw_decode(answers.counted(inspected))
@@ -71,27 +59,25 @@ def _captured(source: _ImageOnMachine, reference: str, docker: tuple[str, ...]) 
         raw = (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
         interfaces.captured(raw)
     except (AttributeError, TypeError, ValueError):
-        message = f"the interface of the vLLM in {source.image} on {source.machine} cannot be read"
+        message = f"the interface of the vLLM in {image} on {host or _HERE} cannot be read"
         raise CaptureError(message, "this version of sparkiac does not support that vLLM release") from None
     return raw
 
 
-def _run(words: Sequence[str], source: _ImageOnMachine, *, program: str = "") -> str:
+def _run(words: Sequence[str], image: str, host: str | None, *, program: str = "") -> str:
     try:
-        done = programs.run(
-            source.host, words, program=program, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES
-        )
+        done = programs.run(host, words, program=program, timeout_s=_TIMEOUT_S, most_bytes=programs.MOST_LOG_BYTES)
     except programs.ProgramError as error:
-        hint = f"check docker on {source.machine}: docker ps; or name a host that has the image with --host"
+        hint = f"check docker on {host or _HERE}: docker ps; or name a host that has the image with --host"
         raise CaptureError(str(error), hint) from None
     if done.returncode:
-        raise _error(done, source)
+        raise _error(done, image, host)
     return done.stdout
 
 
-def _error(done: programs.Completed, source: _ImageOnMachine) -> CaptureError:
-    output, image, machine = programs.last_line(done.stderr, "no output"), source.image, source.machine
-    if source.host and done.returncode == programs.FAILED:
+def _error(done: programs.Completed, image: str, host: str | None) -> CaptureError:
+    output, machine = programs.last_line(done.stderr, "no output"), host or _HERE
+    if host and done.returncode == programs.FAILED:
         return CaptureError(f"no connection to {machine}: {output}", "set up ssh to work without a password prompt")
     if "permission denied" in done.stderr and "docker.sock" in done.stderr:
         return _PermissionDeniedError(output, "allow this user to use docker")

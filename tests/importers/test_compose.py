@@ -246,3 +246,9 @@ def test_a_profile_is_no_loss() -> None:
     found = imported(text, "compose")
     assert "`turns`" in found.whys("corrected")["profiles"]
     assert found.whys("lost") == {}
+
+
+def test_a_long_text_that_aliases_repeat_without_end_is_refused() -> None:
+    values = ", ".join(["*x"] * 20)
+    with pytest.raises(Unreadable, match="aliases repeat"):
+        compose.read(f"x: &x {'x' * 100_000}\nservices:\n  a:\n    command: [{values}]\n", name="a")

@@ -319,6 +319,10 @@ def test_a_character_that_no_file_may_carry_is_refused_at_its_line() -> None:
 def test_variables_that_grow_without_end_are_refused() -> None:
     with pytest.raises(Unreadable, match="grow"):
         script("A=aaaaaaaaaaaaaaaa\n" + "A=$A$A$A$A\n" * 20)
+    with pytest.raises(Unreadable, match="grow"):
+        script(f"A={'x' * 100_000}\ncat <<E\n{'$A ' * 20}\nE\n")
+    with pytest.raises(Unreadable, match="exported"):
+        script("".join(f"export A{number}=1\n" for number in range(300)))
 
 
 SCRIPT = """\
@@ -521,6 +525,16 @@ def test_options_of_docker_exec_are_told() -> None:
 @pytest.mark.parametrize("word", ["case x in", "if true; then", "while true; do"])
 def test_commands_are_nested_to_a_limit(word: str) -> None:
     """Each command looks at all that are open."""
-    with pytest.raises(Unreadable, match="more than 500 commands such as `if` are open"):
-        script(f"{word}\n" * 501)
-    assert script(f"{word}\n" * 500).commands is not None
+    with pytest.raises(Unreadable, match="more than 200 commands such as `if` are open"):
+        script(f"{word}\n" * 201)
+    assert script(f"{word}\n" * 200).commands is not None
+
+
+def test_a_call_of_a_function_is_not_lost_because_its_commands_are_read() -> None:
+    body = "{\n  docker run -p 8000:8000 acme/vllm:1 vllm serve acme/m\n}\n"
+    found = imported(f"#!/bin/bash\nfunction log {{\n  echo $1\n}}\nmain () {body}log hello\nmain --now\nother --now\n")
+    assert list(found.whys("lost")) == ["other --now"]
+    assert [note.what for note in found.notes if note.why.startswith("the commands of a function")] == [
+        "log hello",
+        "main --now",
+    ]

@@ -98,3 +98,8 @@ def test_a_quote_that_is_not_closed_is_refused_where_it_is_opened(text: str, pla
     with pytest.raises(Unreadable) as refused:
         systemd.read(text, name="x")
     assert (refused.value.line, refused.value.column) == place
+
+
+def test_a_variable_that_a_command_repeats_without_end_is_refused() -> None:
+    with pytest.raises(Unreadable, match="grow"):
+        systemd.read(f"[Service]\nEnvironment=A={'x' * 100_000}\nExecStart=docker run x {'${A}' * 20}\n", name="a")
