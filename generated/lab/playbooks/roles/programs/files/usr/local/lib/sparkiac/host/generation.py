@@ -22,6 +22,8 @@ LATELY_S = 300
 """What it found counts for so long."""
 CLOCK_CAP, TARGET, EARLYOOM = "GPU clock cap", "default target", "arguments of earlyoom"
 """Keys of settings that are not those of the kernel. The cap is in MHz."""
+PARAMETER = "kernel parameter"
+"""Key of a parameter of the kernel's command line, which no switch sets."""
 
 
 class PlacedFile(NamedTuple):
@@ -211,6 +213,8 @@ class GenerationPlan(NamedTuple):
     sysctls: tuple[Sysctl, ...]
     packages: Mapping[str, str]
     """Pinned package → its version."""
+    parameters: tuple[str, ...]
+    """Declared kernel parameters, which `kernel` tries."""
     group: ChangeGroup | None
     """Hosts that change together with this one; None if it changes alone."""
     nft_optional: bool

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 RELEASE = "/proc/sys/kernel/osrelease"
+CMDLINE = "/proc/cmdline"
 DPKG = "/var/lib/dpkg/status"
 DMI = "/sys/class/dmi/id"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -28,8 +29,16 @@ IMAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+-\d+-[a-z0-9-]+)")
 LIBRARY = re.compile(r"libnvidia-compute-\d+(?:-server)?")
 SAVED_DEFAULT = "/etc/default/grub.d/90-sparkiac.cfg"
 """Lets GRUB start the kernel that has passed its gate, instead of the newest one."""
+CHANGE = "/var/lib/sparkiac/os/state.json"
+"""The last change of driver, container toolkit and Docker."""
+MIXED = ("changing", "returning")
+"""Its phases in which the installed packages may be of two sets."""
 OTHERS = ("nvsm",)
 """Packages that facts are about and that no pin holds."""
+OWN_PARAMETERS = re.compile(r'GRUB_CMDLINE_LINUX_DEFAULT="\$GRUB_CMDLINE_LINUX_DEFAULT ([^"]*)"')
+"""The line of that file with the kernel parameters that have passed their gate."""
+PANIC = "panic=30"
+"""A trial reboots 30 s after a panic, and so goes back."""
 OF_HOST = ("BOOT_IMAGE", "root", "resume", "initrd")
 """Kernel parameters that differ between hosts with the same software."""
 
@@ -42,7 +51,8 @@ def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of prefl
     return {
         "kernel": kernel,
         "next_kernel": None if machine.path(SAVED_DEFAULT).exists() else next_kernel(kernel, everything),
-        "cmdline": parameters(line(machine, "/proc/cmdline")),
+        "cmdline": parameters(line(machine, CMDLINE)),
+        "own_parameters": own_parameters(machine),
         "kexec_crash_size": number(line(machine, "/sys/kernel/kexec_crash_size")),
         "driver": version[1] if version else None,
         "modules": ("open" if "Open Kernel Module" in loaded else "proprietary") if version else None,
@@ -81,7 +91,37 @@ def number(text: str | None) -> int | None:
 
 def parameters(text: str | None) -> str | None:
     """Return the kernel parameters without those that name disks and files of this host."""
-    return None if text is None else " ".join(word for word in text.split() if word.partition("=")[0] not in OF_HOST)
+    if text is None:
+        return None
+    return " ".join(word for word in text.split() if word.partition("=")[0] not in OF_HOST and word != PANIC)
+
+
+def own_parameters(machine: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Return the kernel parameters that sparkiac has made a part of every boot."""
+    try:
+        found = OWN_PARAMETERS.search(machine.read(SAVED_DEFAULT))
+    except OSError:
+        return []
+    return found[1].split() if found else []
+
+
+def lacking(cmdline: str | None, declared: Collection[str]) -> list[str]:
+    """Return the declared parameters that a command line does not have; the kernel uses the last one of a name."""
+    last = {word.partition("=")[0]: word for word in (cmdline or "").split()}
+    return [word for word in declared if last.get(word.partition("=")[0]) != word]
+
+
+def undeclared(own: Collection[str], declared: Collection[str]) -> list[str]:
+    """Return the parameters that sparkiac has set and that are no longer declared."""
+    return [word for word in own if word not in declared]
+
+
+def parameter_faults(values: Mapping[str, Any], declared: Collection[str]) -> Iterator[str]:
+    """Yield what the kernel lacks of the declared parameters, or has in spite of them; `values` as `read` returns."""
+    if lacks := lacking(values["cmdline"], declared):
+        yield f"the running kernel does not have {', '.join(lacks)}, which the inventory declares"
+    if left := undeclared(values["own_parameters"], declared):
+        yield f"every boot still has {', '.join(left)}, which the inventory no longer declares"
 
 
 def installed(machine: Any) -> dict[str, str]:  # noqa: ANN401 - as above
@@ -161,6 +201,23 @@ def toolkit_mode(machine: Any) -> str | None:  # noqa: ANN401 - as above
 def libraries(packages: dict[str, str]) -> tuple[str, ...] | None:
     """Return the versions of the driver's libraries; None without one."""
     return tuple(sorted({upstream(each) for name, each in packages.items() if LIBRARY.fullmatch(name)})) or None
+
+
+def unlike(loaded: str | None, packages: dict[str, str]) -> str:
+    """Return that the loaded kernel module and the libraries of the driver differ; empty if they do not."""
+    found = libraries(packages) or ()
+    if loaded is None or not found or loaded in found:
+        return ""
+    return f"the kernel module {loaded} is loaded, the libraries of the driver have version {', '.join(found)}"
+
+
+def hold(machine: Any) -> str:  # noqa: ANN401 - as above
+    """Return why no unit that uses the GPU may start: packages of two sets may be installed. Empty if it may."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        phase = json.loads(machine.read(CHANGE))["phase"]
+        if phase in MIXED:
+            return f"packages of two sets may be installed ({phase})"
+    return unlike(driver(machine), installed(machine))
 
 
 class HostValues:

@@ -53,6 +53,19 @@ def names(package: str, kernel: str) -> bool:
     return found is not None and kernel.startswith(f"{found[0]}-")
 
 
+def booted(machine: LocalHost, kernel: str, these: list[str], others: list[str]) -> bool:
+    """Return whether a kernel runs, with these parameters where others lack them, and without those of the others."""
+    words = {*machine.read(software.CMDLINE).split()}
+    runs = software.line(machine, software.RELEASE) == kernel
+    return runs and {*these} - {*others} <= words and not ({*others} - {*these}) & words
+
+
+def differs(machine: LocalHost, kernel: str, parameters: list[str]) -> bool:
+    """Return whether a boot must change for this kernel and these declared parameters."""
+    found = software.read(machine)
+    return kernel != found["kernel"] or any(software.parameter_faults(found, parameters))
+
+
 def before(machine: LocalHost, running: str, packages: dict[str, str]) -> Iterator[str]:
     """Yield what is missing for a way back to the running kernel, and what the installation would change besides."""
     yield from (f"{path} is missing" for path in kept(running) if not machine.path(path).exists())

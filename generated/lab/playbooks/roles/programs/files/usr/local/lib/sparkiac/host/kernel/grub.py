@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from .. import durable
 from ..local import LocalHost
-from ..software import SAVED_DEFAULT
+from ..software import PANIC, SAVED_DEFAULT
 
 CONFIG = "/boot/grub/grub.cfg"
 ENVIRONMENT = "/boot/grub/grubenv"
 SCRIPT = "/etc/grub.d/45_sparkiac"
 """Adds the entry of a trial to the menu."""
+NAMES = "/etc/grub.d/46_sparkiac"
+"""Adds the entries that name the sets."""
 TRIAL = "sparkiac-trial"
 SAVED, NEXT = "saved_entry", "next_entry"
 READS_SAVED = 'set default="${saved_entry}"'
-PANIC = "panic=30"
-"""A trial reboots 30 s after a panic, and so goes back."""
 SETTINGS_TEXT = """\
 # Written by sparkiac: the default is the kernel that has passed its gate, not the newest one.
 GRUB_DEFAULT=saved
 GRUB_SAVEDEFAULT=false
 """
+PARAMETERS_TEXT = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {}"\n'
 SCRIPT_TEXT = '#!/bin/sh\n# Written by sparkiac while a kernel is tried.\nexec tail -n +4 "$0"\n'
+NAMES_TEXT = "#!/bin/sh\n# Written by sparkiac: the sets that are installed, by name.\n"
+NAMED_ENTRY = """\
+if [ -e '{image}' ]; then cat <<'END'
+menuentry '{title}' $menuentry_id_option 'sparkiac-set-{number}' {{
+{body}
+}}
+END
+fi
+"""
 HEAD = re.compile(r"\s*(?:submenu|menuentry)\s.*\$menuentry_id_option '([^']+)'\s*\{")
 LINUX = re.compile(r"\s*linux\s+\S*vmlinuz-(\S+)")
 RECOVERY = "-recovery-"
@@ -45,6 +55,11 @@ class MenuEntry(NamedTuple):
     """Its ID, after those of the menus above it."""
     kernel: str
     body: tuple[str, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """Return the parameters of its kernel."""
+        return next((line.split()[2:] for line in self.body if LINUX.match(line)), [])
 
 
 def entries(machine: LocalHost) -> Iterator[MenuEntry]:
@@ -102,15 +117,45 @@ def update(machine: LocalHost) -> None:
     machine.run("sync", "--file-system", str(machine.path(CONFIG)))
 
 
-def keep(machine: LocalHost, kernel: str) -> None:
+def keep(machine: LocalHost, kernel: str, parameters: Sequence[str]) -> None:
     """Make a kernel the default of every boot, without the entry of a trial; raise GrubError if it is not read back."""
     remember(machine, NEXT, "")
-    durable.write(machine.path(SAVED_DEFAULT), SETTINGS_TEXT.encode(), 0o644)
+    configure(machine, parameters)
     durable.remove(machine.path(SCRIPT))
     remember(machine, SAVED, entry_of(machine, kernel).name)
     update(machine)
     if fault := default_fault(machine, kernel):
         raise GrubError(fault)
+
+
+def configure(machine: LocalHost, parameters: Sequence[str]) -> None:
+    """Let the next menu start the saved entry, and give these parameters to every kernel."""
+    own = PARAMETERS_TEXT.format(" ".join(parameters)) if parameters else ""
+    durable.write(machine.path(SAVED_DEFAULT), (SETTINGS_TEXT + own).encode(), 0o644)
+
+
+def adopt(machine: LocalHost, kernel: str, parameters: Sequence[str]) -> None:
+    """Make what was tried the default of every boot. At no time is one of the two the default without the other."""
+    if any(each.name == TRIAL for each in entries(machine)):
+        remember(machine, SAVED, TRIAL)
+        configure(machine, parameters)
+        update(machine)
+        if lost := {*parameters} - {*entry_of(machine, kernel).words}:
+            raise GrubError(f"{CONFIG} lacks {', '.join(sorted(lost))}: another file in /etc/default/grub.d sets them")
+    keep(machine, kernel, parameters)
+
+
+def name_sets(machine: LocalHost, name: str, kernels: tuple[str, str], parameters: Sequence[str]) -> None:
+    """Add entries to the menu for the former kernel and the one of a set. They are for people: no default is one."""
+    former, kept = kernels
+    words = " ".join((f"sparkiac {f'set {name}' if name else 'kept'}: kernel {kept}", *parameters))
+    titles, text = {former: f"sparkiac before it: kernel {former}", kept: words}, NAMES_TEXT
+    for number, (kernel, title) in enumerate(titles.items(), start=1):
+        body = "\n".join(entry_of(machine, kernel).body)
+        image = machine.path(f"/boot/vmlinuz-{kernel}")
+        text += NAMED_ENTRY.format(image=image, title=title, number=number, body=body)
+    durable.write(machine.path(NAMES), text.encode(), 0o755)
+    update(machine)
 
 
 def default_fault(machine: LocalHost, kernel: str) -> str:
@@ -121,9 +166,13 @@ def default_fault(machine: LocalHost, kernel: str) -> str:
     return "" if saved == wanted else f"the saved entry of GRUB is {saved or 'empty'}, not {wanted}"
 
 
-def offer(machine: LocalHost, kernel: str) -> None:
-    """Add an entry to the menu that starts a kernel as its own entry does, and reboots after a panic."""
-    body = [f"{line} {PANIC}" if LINUX.match(line) else line for line in entry_of(machine, kernel).body]
+def offer(machine: LocalHost, kernel: str, parameters: Sequence[str], former: Collection[str]) -> None:
+    """Add an entry to the menu that starts a kernel with other parameters of sparkiac, and reboots after a panic."""
+    own, dropped = entry_of(machine, kernel), {*former} - {*parameters}
+    added = [word for word in parameters if word not in former]
+    if foreign := sorted(each for each in dropped if own.words.count(each) > 1):
+        raise GrubError(f"{', '.join(foreign)} is also set by another file of GRUB: remove it there")
+    body = [changed(line, (*added, PANIC), dropped) if LINUX.match(line) else line for line in own.body]
     head = f"menuentry 'sparkiac: trial of {kernel}' $menuentry_id_option '{TRIAL}' {{"
     text = "\n".join([SCRIPT_TEXT + head, *body, "}", ""])
     durable.write(machine.path(SCRIPT), text.encode(), 0o755)
@@ -131,6 +180,12 @@ def offer(machine: LocalHost, kernel: str) -> None:
     offered = [each.kernel for each in entries(machine) if each.name == TRIAL]
     if offered != [kernel]:
         raise GrubError(f"{CONFIG} does not have the entry {TRIAL} of the kernel {kernel}")
+
+
+def changed(line: str, added: Sequence[str], dropped: Collection[str]) -> str:
+    """Return the line of an entry that starts the kernel, with other parameters."""
+    stays = re.sub(r"\s+(\S+)", lambda word: "" if word[1] in dropped else word[0], line)
+    return " ".join((stays, *added))
 
 
 def unwritable(machine: LocalHost) -> str:

@@ -268,4 +268,4 @@ def is_over(machine: LocalHost) -> bool:
 def shown(machine: LocalHost) -> dict[str, Any] | None:
     """Return the last change for other programs."""
     change = read(machine)
-    return change and {"phase": change.phase, "why": change.why, "old": change.old, "new": change.new}
+    return change and {"phase": change.phase, "why": change.why, "new": change.new}

@@ -1,12 +1,13 @@
-"""Try another kernel once, and make it the default only if the models of this host answer well with it.
+"""Try another kernel, or another driver, container toolkit and Docker, and keep them if the models answer well.
 
-kernel look      what begin would do, and why it would be refused (JSON on standard input: the pinned packages)
-kernel begin     prepare the next boot: first the proof of the way back, then the trial (the same, and `despite`)
-kernel wait      wait until the host has kept the kernel or gone back, and print the status
-kernel status    the running kernel and the last trial
-kernel accept    make a kernel that has passed the default; a host without a group does so itself
+kernel look      what begin would do, and why it would be refused (JSON on standard input: `WantedKernel`)
+kernel begin     begin the next step (the same): the proof of the way back, the trial of the kernel, or
+                 the change of the other packages
+kernel wait      wait until the host has kept what it tries or gone back, and print the status
+kernel status    the running kernel, and the last trials
+kernel accept    keep what has passed; a host without a group does so itself
 kernel back WHY  give up a trial that has not ended
-Called by systemd after each boot: kernel settle.
+Called by systemd at each boot: kernel restore, before Docker, and kernel settle.
 
 Each command prints one JSON object. Exit status: 0 done, 1 refused or failed (one sentence on stderr), 2 usage.
 """
@@ -16,14 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import software
 from ..contract import parsed, validated
 from ..local import LocalHost
 from ..switch.run import STEP_ERRORS
-from . import checks, trial
+from . import checks, debs, packages, trial
 
 
 class WantedKernel(NamedTuple):
@@ -33,6 +35,10 @@ class WantedKernel(NamedTuple):
     """The pinned packages."""
     despite: list[str]
     """Alerts that fire and are accepted."""
+    parameters: list[str]
+    """The declared kernel parameters."""
+    pins: str
+    """Name of the pinned set; empty without one."""
 
 
 def wanted(text: str) -> WantedKernel:
@@ -43,46 +49,100 @@ def wanted(text: str) -> WantedKernel:
 def look(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what begin would do."""
     asked = wanted(sys.stdin.read())
-    kernel, now, state = checks.release_of(asked.packages), trial.running(machine), trial.read(machine)
-    left = state.trial is not None and state.trial.phase in trial.OPEN
-    if kernel in {None, now} and not left:
-        return {"changes": False, "lines": []}
-    lines = [] if state.proven else [f"reboot once into {now}, to prove that GRUB comes back"]
-    lines.append(f"try kernel {kernel} instead of {now}, and go back if a model does not answer well")
-    return {"changes": True, "lines": lines, "refused": trial.refusals(machine, asked.packages)}
+    moves, left = debs.wanted(machine, asked.packages), packages.unfinished(machine)
+    kernel = changes_kernel(machine, asked)
+    refused = [*(trial.refusals(machine, asked.packages) if kernel else ())]
+    refused += debs.refusals(machine, moves) if moves and not left else ()
+    lines = [*(kernel_lines(machine, asked) if kernel else ())]
+    lines += packages.lines(machine, moves) if moves and not refused else ()
+    return {"changes": bool(kernel or moves or left), "lines": lines, "refused": refused, "hangs": kernel}
+
+
+def changes_kernel(machine: LocalHost, asked: WantedKernel) -> bool:
+    """Return whether the next step is one of the kernel: packages that follow it move afterwards."""
+    last = trial.read(machine).trial
+    open_ = last is not None and last.phase in trial.OPEN
+    kernel = checks.release_of(asked.packages) or trial.running(machine)
+    return open_ or checks.differs(machine, kernel, asked.parameters)
+
+
+def kernel_lines(machine: LocalHost, asked: WantedKernel) -> Iterator[str]:
+    """Yield what a trial of the pinned kernel would do."""
+    now = trial.running(machine)
+    if not trial.read(machine).proven:
+        yield f"reboot once into {now}, to prove that GRUB comes back"
+    yield f"try {described(machine, now, asked)}, and go back if a model does not answer well"
+
+
+def described(machine: LocalHost, now: str, asked: WantedKernel) -> str:
+    """Return what would be tried, in words."""
+    kernel = checks.release_of(asked.packages) or now
+    found = f"kernel {kernel}" + (f" instead of {now}" if kernel != now else "")
+    lacking = software.lacking(software.line(machine, software.CMDLINE), asked.parameters)
+    left = software.undeclared(software.own_parameters(machine), asked.parameters)
+    return found + "".join(
+        f" {how} {', '.join(words)}" for how, words in (("with", lacking), ("without", left)) if words
+    )
 
 
 def begin(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
-    """Prepare the next boot."""
-    found = trial.begin(machine, *wanted(sys.stdin.read()))
-    return {"phase": found.phase if found else None}
+    """Begin the next step; say of what it is, whether the caller reboots, and whether another step follows."""
+    asked = wanted(sys.stdin.read())
+    if packages.unfinished(machine) or not changes_kernel(machine, asked):
+        change = packages.begin(machine, asked.packages, asked.despite)
+        return {"of": "packages", "phase": change and change.phase, "reboot": False, "again": False}
+    found = trial.begin(machine, *asked)
+    phase = found and found.phase
+    again = phase == trial.PROVING or bool(debs.wanted(machine, asked.packages))
+    return {"of": "trial", "phase": phase, "reboot": phase in (trial.PROVING, trial.TRYING), "again": again}
 
 
 def settle(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
-    """Go on after a boot."""
+    """Go on with what is tried."""
     trial.settle(machine)
-    return trial.shown(machine)
+    packages.settle(machine)
+    return shown(machine)
+
+
+def restore(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
+    """Bring the former packages back at a boot, if their change was cut off."""
+    packages.restore(machine)
+    return shown(machine)
 
 
 def wait(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     """Wait for the end of a trial."""
     trial.wait(machine)
-    return trial.shown(machine)
+    trial.wait(machine, packages.is_over)
+    return shown(machine)
+
+
+def accept(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
+    """Keep what has passed."""
+    change = packages.unfinished(machine)
+    return {"phase": (packages.accept(machine) if change else trial.accept(machine)).phase}
 
 
 def back(machine: LocalHost, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Give up the trial."""
+    """Give up what has not ended; say whether the caller must reboot."""
+    packages.back(machine, arguments.why)
     found = trial.back(machine, arguments.why)
-    return {"reboot": found is not None and trial.running(machine) != found.former}
+    return {"reboot": found is not None and not trial.is_former(machine, found)}
+
+
+def shown(machine: LocalHost) -> dict[str, Any]:
+    """Return the state of the host."""
+    return {**trial.shown(machine), "packages": packages.shown(machine)}
 
 
 COMMANDS: dict[str, Callable[[LocalHost, argparse.Namespace], dict[str, Any]]] = {
     "look": look,
     "begin": begin,
     "wait": wait,
-    "status": lambda machine, _: trial.shown(machine),
-    "accept": lambda machine, _: {"phase": trial.accept(machine).phase},
+    "status": lambda machine, _: shown(machine),
+    "accept": accept,
     "back": back,
+    "restore": restore,
     "settle": settle,
 }
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import durable, software
 from ..contract import decoded, validated
 from ..local import LocalHost, say
-from . import checks, gate, grub
+from . import checks, gate, grub, installing
 from .checks import beside, following
 
 STATE = "/var/lib/sparkiac/kernel.json"
@@ -24,13 +24,14 @@ OPEN = (PROVING, TRYING, PASSED)
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
-# Written by sparkiac. After a reboot into a kernel that is tried, asks whether the models answer well, or goes back.
+# Written by sparkiac. Asks whether the models answer well with a kernel or packages that are tried, or goes back.
 [Unit]
-Description=Keep or give up the kernel that is tried
-ConditionPathExists=/var/lib/sparkiac/kernel.json
+Description=Keep or give up the kernel or the packages that are tried
+ConditionPathExists=|/var/lib/sparkiac/kernel.json
+ConditionPathExists=|/var/lib/sparkiac/os/state.json
 RequiresMountsFor=/var/lib/sparkiac /boot
 Wants=network-online.target
-After=network-online.target docker.service sparkiac-recover.service
+After=network-online.target docker.service sparkiac-recover.service sparkiac-packages.service
 
 [Service]
 Type=exec
@@ -57,6 +58,12 @@ class Trial(NamedTuple):
     kernel: str
     former: str
     """Kernel that ran before it; the same one in the first trial of a host."""
+    parameters: list[str]
+    """Kernel parameters of sparkiac with which it is tried."""
+    former_parameters: list[str]
+    """Those that held before it."""
+    pins: str
+    """Name of the set that it is of, for the menu; empty without one."""
     boot: str
     """ID of the boot in which it began."""
     why: str
@@ -115,11 +122,22 @@ def boot_id(machine: LocalHost) -> str:
     return str(software.line(machine, BOOT_ID))
 
 
+def is_tried(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has the kernel and the parameters of a trial."""
+    return checks.booted(machine, trial.kernel, trial.parameters, trial.former_parameters)
+
+
+def is_former(machine: LocalHost, trial: Trial) -> bool:
+    """Return whether this boot has what ran before a trial."""
+    return checks.booted(machine, trial.former, trial.former_parameters, trial.parameters)
+
+
 def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
-    """Return why the kernel of a set is not tried on this host."""
+    """Return why the kernel of a set is not tried on this host. A host without pins keeps its kernel."""
     kernel, now = checks.release_of(packages), running(machine)
-    missing = [] if kernel else ["the pins of this host name no kernel"]
-    return [*missing, *checks.before(machine, now, beside(packages, kernel) if kernel else {})]
+    missing = [] if kernel or not packages else ["the pins of this host name no kernel"]
+    own = beside(packages, kernel) if kernel and kernel != now else {}
+    return [*missing, *checks.before(machine, now, own)]
 
 
 def require(refused: Iterable[str]) -> None:
@@ -128,68 +146,54 @@ def require(refused: Iterable[str]) -> None:
         raise TrialError("; ".join(found))
 
 
-def begin(machine: LocalHost, packages: dict[str, str], despite: list[str]) -> Trial | None:
-    """Prepare the next boot: the proof, or the trial of the kernel of a set. Return None if there is nothing to do.
+def begin(
+    machine: LocalHost, packages: dict[str, str], despite: list[str], declared: Sequence[str] = (), pins: str = ""
+) -> Trial | None:
+    """Prepare the next boot: the proof, or the trial of the kernel of a set with the declared parameters.
 
-    Raise TrialError with all reasons if it is refused; then the running kernel is the default of the next boots.
+    Return None if there is nothing to do. Raise TrialError with all reasons if it is refused; then the running kernel
+    is the default of the next boots.
     """
     require(refusals(machine, packages))
-    now, kernel = running(machine), str(checks.release_of(packages))
-    state = read(machine)
-    if state.trial and state.trial.phase in OPEN and kernel == now == state.trial.kernel:
-        return state.trial  # a former run has left it before its end
-    if kernel == now:
+    now, own = running(machine), software.own_parameters(machine)
+    kernel, state = checks.release_of(packages) or now, read(machine)
+    last = state.trial
+    if last and last.phase in OPEN and kernel == last.kernel and is_tried(machine, last):
+        return last  # a former run has left it before its end
+    if not checks.differs(machine, kernel, [*declared]):
         return None
-    phase, tried = (TRYING, kernel) if state.proven else (PROVING, now)
-    added = state.trial.added if state.trial and state.trial.kernel == tried else []
-    trial = Trial(phase, tried, now, boot_id(machine), "", {}, added, {}, despite)
-    return prepared(machine, trial, packages if state.proven else {})
+    lacking = software.lacking(software.line(machine, software.CMDLINE), declared)
+    parameters = [word for word in declared if word in own or word in lacking]
+    tried = (TRYING, kernel, now, parameters, own) if state.proven else (PROVING, now, now, own, own)
+    added = last.added if last and last.kernel == tried[1] else []
+    trial = Trial(*tried, pins, boot_id(machine), "", {}, added, {}, despite)
+    return prepared(machine, trial, packages if state.proven and kernel != now else {})
 
 
 def prepared(machine: LocalHost, trial: Trial, packages: dict[str, str]) -> Trial:
     """Install the kernel, offer it to GRUB, and choose it for one boot; undo all of that if it is refused."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     own = beside(packages, trial.kernel)
     added = sorted({*own, *trial.added} - ({*software.installed(machine)} - {*trial.added}))
     trial = trial._replace(packages=following(packages, trial.kernel), added=added, speeds=gate.speeds(machine))
     try:
         write(machine, KernelState(read(machine).proven, trial))
         install_unit(machine)
-        install(machine, trial, own)
+        installing.beside(machine, own, trial.packages)
         require(checks.after(machine, trial.former, trial.kernel, own))
-        grub.offer(machine, trial.kernel)
+        grub.offer(machine, trial.kernel, trial.parameters, trial.former_parameters)
         grub.remember(machine, grub.NEXT, grub.TRIAL)
-    except (grub.GrubError, TrialError, OSError) as error:
+    except (grub.GrubError, installing.InstallError, TrialError, OSError) as error:
         give_up(machine, trial, str(error))
         raise TrialError(str(error)) from error
     return trial
 
 
-def install_unit(machine: LocalHost) -> None:
-    """Install the unit that ends the trial after the reboot."""
-    durable.write(machine.path(f"/etc/systemd/system/{UNIT}"), UNIT_TEXT.encode(), 0o644)
+def install_unit(machine: LocalHost, name: str = UNIT, text: str = UNIT_TEXT) -> None:
+    """Install a unit for the boots of a trial: if no other, the one that ends it."""
+    durable.write(machine.path(f"/etc/systemd/system/{name}"), text.encode(), 0o644)
     machine.run("systemctl", "daemon-reload")
-    machine.run("systemctl", "enable", UNIT)
-
-
-def install(machine: LocalHost, trial: Trial, own: dict[str, str]) -> None:
-    """Install the packages of the kernel, and download those that follow it, so that the end needs no network."""
-    if not own:
-        return
-    quiet = ("--yes", "--no-install-recommends")
-    apt(machine, "install", *quiet, *checks.words(own))
-    machine.run("apt-mark", "manual", *own)
-    if trial.packages:
-        apt(machine, "install", "--download-only", *quiet, "--allow-downgrades", *checks.words(trial.packages))
-    grub.update(machine)
-
-
-def apt(machine: LocalHost, *words: str) -> None:
-    """Run apt-get, after the end of what was interrupted; raise TrialError if it fails."""
-    machine.run("dpkg", "--configure", "-a")
-    done = machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *words)
-    if done.code:
-        raise TrialError(f"apt-get {words[0]}: {' '.join((done.errors or done.output).split())}")
+    machine.run("systemctl", "enable", name)
 
 
 def settle(machine: LocalHost) -> None:
@@ -201,22 +205,31 @@ def settle(machine: LocalHost) -> None:
         return
     if trial.phase == PROVING:
         prove(machine, trial)
-    elif running(machine) != trial.kernel:
-        give_up(machine, trial, "the host started the former kernel again: this one did not start, or not to its end")
+    elif not is_tried(machine, trial):
+        what = "kernel" if trial.kernel != trial.former else "parameters"
+        give_up(machine, trial, f"the host started the former {what} again: the trial did not start, or not to its end")
     elif found := [] if trial.phase == PASSED else gate.faults(machine, trial.speeds):
         give_up(machine, trial, "\n".join(found))
         machine.run("systemctl", "reboot")
     else:
         enter(machine, PASSED)
         if not gate.grouped(machine):
-            accept(machine)
+            accept_alone(machine)
+
+
+def accept_alone(machine: LocalHost) -> None:
+    """Keep what has passed without waiting for others, or reboot into what ran before if GRUB does not take it."""
+    try:
+        accept(machine)
+    except TrialError:
+        machine.run("systemctl", "reboot")
 
 
 def prove(machine: LocalHost, trial: Trial) -> None:
     """Record whether GRUB has started the entry that was chosen once, and forgotten it."""
     forgotten = not grub.environment(machine).get(grub.NEXT)
-    once = grub.PANIC in machine.read("/proc/cmdline").split()
-    grub.keep(machine, trial.former)
+    once = software.PANIC in machine.read(software.CMDLINE).split()
+    grub.keep(machine, trial.former, trial.former_parameters)
     if forgotten and once:
         enter(machine, GOOD, proven=True)
         return
@@ -227,27 +240,27 @@ def prove(machine: LocalHost, trial: Trial) -> None:
 def accept(machine: LocalHost) -> Trial:
     """Make the kernel the default, and install the packages that follow it. Raise TrialError if it has not passed."""
     trial = read(machine).trial
-    if trial is None or trial.phase not in (PASSED, GOOD) or running(machine) != trial.kernel:
+    if trial is None or trial.phase not in (PASSED, GOOD) or not is_tried(machine, trial):
         raise TrialError("no kernel that runs now has passed its gate")
-    grub.keep(machine, trial.kernel)
-    left = {name: each for name, each in trial.packages.items() if software.installed(machine).get(name) != each}
     try:
-        if left:
-            quiet = ("--yes", "--no-install-recommends", "--allow-downgrades")
-            apt(machine, "install", *quiet, *checks.words(left))
-    except TrialError as error:
+        grub.adopt(machine, trial.kernel, trial.parameters)
+        grub.name_sets(machine, trial.pins, (trial.former, trial.kernel), trial.parameters)
+    except grub.GrubError as error:
+        give_up(machine, trial, str(error))
+        raise TrialError(str(error)) from error
+    try:
+        installing.follow(machine, trial.packages)
+    except installing.InstallError as error:
         return enter(machine, GOOD, f"packages that follow the kernel are not installed: {error}")
     return enter(machine, GOOD)
 
 
 def give_up(machine: LocalHost, trial: Trial, why: str) -> Trial:
     """Make the former kernel the default, and if it runs remove what the trial has installed."""
-    grub.keep(machine, trial.former)
+    grub.keep(machine, trial.former, trial.former_parameters)
     if trial.added and running(machine) == trial.former:
-        done = machine.run("dpkg", "--purge", *trial.added)  # whatever state a power cut has left them in
-        if done.code:
-            raise TrialError(f"dpkg --purge: {' '.join(done.errors.split())}")
-        grub.keep(machine, trial.former)
+        installing.purge(machine, trial.added)
+        grub.keep(machine, trial.former, trial.former_parameters)
         trial = trial._replace(added=[])
     write(machine, read(machine)._replace(trial=trial))
     return enter(machine, FAILED, why)
@@ -259,19 +272,22 @@ def back(machine: LocalHost, why: str) -> Trial | None:
     return give_up(machine, trial, why) if trial and trial.phase in OPEN else None
 
 
-def wait(machine: LocalHost) -> None:
-    """Wait until a trial has passed or ended, and a host that goes back has booted; raise TrialError if it hangs."""
+def ended(machine: LocalHost) -> bool:
+    """Return whether the trial of a kernel has passed or ended, and a host that goes back has booted."""
+    trial = read(machine).trial
+    if trial is None or trial.phase in (PASSED, GOOD):
+        return True
+    return trial.phase == FAILED and is_former(machine, trial) and not trial.added
+
+
+def wait(machine: LocalHost, is_over: Callable[[LocalHost], bool] = ended) -> None:
+    """Wait until a trial is over; raise TrialError if nothing works on it."""
     idle = 0
-    while True:
-        trial = read(machine).trial
-        if trial is None or trial.phase in (PASSED, GOOD):
-            return
-        if trial.phase == FAILED and (running(machine) == trial.former and not trial.added):
-            return
+    while not is_over(machine):
         state = machine.run("systemctl", "show", "--property=ActiveState", "--value", UNIT).output.strip()
         idle = idle + 1 if state in ("", "inactive", "failed") else 0
         if idle > IDLE_POLLS:
-            raise TrialError(f"the trial of {trial.kernel} has not ended; see journalctl --unit={UNIT}")
+            raise TrialError(f"the trial has not ended; see journalctl --unit={UNIT}")
         time.sleep(POLL_S)
 
 

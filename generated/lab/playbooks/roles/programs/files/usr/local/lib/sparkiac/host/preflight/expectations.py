@@ -144,6 +144,7 @@ class UnitExpectation(NamedTuple):
     """Of a node of a group: it must load the same weights as the others."""
     fabric: FabricLookup | None
     group_ports: GroupPorts | None
+    gpu: bool
 
 
 class ExpectedLink(NamedTuple):
@@ -173,6 +174,12 @@ class KnownSoftware(NamedTuple):
     facts: tuple[HostFact, ...]
 
 
+class ExpectedParameters(NamedTuple):
+    """The parameters of the kernel that sparkiac sets."""
+
+    declared: tuple[str, ...]
+
+
 class Expectations(NamedTuple):
     """Expected state of a host, etc/sparkiac/preflight.json. None and empty values are not checked."""
 
@@ -193,6 +200,7 @@ class Expectations(NamedTuple):
     """Address of a host that boots without a desktop."""
     earlyoom: bool
     """Whether earlyoom must be installed."""
+    parameters: ExpectedParameters | None
     unpinnable: UnpinnableMemory | None
     host_facts: KnownSoftware | None
     disk: tuple[Disk, ...]

@@ -180,6 +180,14 @@ def check_facts(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
         yield CheckResult("ok", "software", shown, "nothing known against it")
 
 
+def check_parameters(wanted: dict[str, list[str]], host: LocalHost) -> Iterator[CheckResult]:
+    """Check that the running kernel has the declared parameters, and none that is no longer declared."""
+    declared = wanted["declared"]
+    for text in software.parameter_faults(software.read(host), declared):
+        hint = "sparkiac os tries the declared parameters for one boot, and keeps or removes them"
+        yield CheckResult("warn", "kernel parameters", text, " ".join(declared) or "none of sparkiac", hint)
+
+
 def check_headless(address: str, host: LocalHost) -> Iterator[CheckResult]:
     """Check that the host keeps its address without a desktop: NetworkManager gives a user's connection to its user."""
     running = host.run("systemctl", "show", "--property=ActiveState", "--value", "NetworkManager.service").strip()
@@ -228,6 +236,7 @@ CHECKS = {
     "load_tuning": Check(check_load_tuning, "remove the setting from the inventory; this kernel does not have it"),
     "headless": Check(check_headless),
     "earlyoom": Check(check_earlyoom),
+    "parameters": Check(check_parameters),
     "unpinnable": Check(check_unpinnable),
     "host_facts": Check(check_facts),
 }

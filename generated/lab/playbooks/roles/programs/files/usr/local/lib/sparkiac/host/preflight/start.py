@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from .. import local
+from .. import local, software
 from ..network import doors
 from ..network.nft import DoorsError
 from . import fabric, needs
@@ -21,6 +21,8 @@ MEMORY_WAIT_S = 60  # the driver releases the memory of a stopped container only
 
 def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
     """Free memory for a unit that is about to start, and check that everything it needs exists."""
+    if wanted["gpu"]:
+        yield one_set(host)
     # A container that a killed supervisor left running still uses the memory that the unit needs.
     project = f"label=com.docker.compose.project=sparkiac-{wanted['name']}"
     if leftovers := host.run("docker", "ps", "-aq", "--filter", project).split():
@@ -42,6 +44,13 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     if wanted["group_ports"]:
         yield restrict(wanted["name"], {**wanted["group_ports"], "nft": wanted["nft"]}, host)
     yield image(wanted["image"], host)
+
+
+def one_set(host: LocalHost) -> CheckResult:
+    """Check that driver, libraries and Docker belong together: not while they change, and not before a reboot."""
+    held = software.hold(host)
+    hint = "reboot; if it stays, see journalctl --unit=sparkiac-packages --unit=sparkiac-kernel"
+    return compare(not held, "packages of one set", held or "yes", "yes", hint, "DRV005")
 
 
 def drop_caches(host: LocalHost) -> CheckResult:

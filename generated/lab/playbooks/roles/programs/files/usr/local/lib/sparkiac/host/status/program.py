@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import state as switch_state
-from ..kernel import trial
+from ..kernel import packages, trial
 from ..local import LocalHost, starred
 from ..network import doors, rules
 from ..switch import drift as switch_drift
@@ -42,6 +42,7 @@ def status(machine: LocalHost, metrics: list[str]) -> dict[str, Any]:
             "machine": pool.submit(status_machine.facts, machine, (plan or {}).get("packages", {})),
             "drift": pool.submit(attempted, unread, "drift", lambda: drift(machine, state)),
             "kernel": pool.submit(attempted, unread, "kernel", lambda: trial.shown(machine)["trial"]),
+            "packages": pool.submit(attempted, unread, "packages", lambda: packages.shown(machine)),
             "doors": pool.submit(doors_fault, machine),
             "sick": pool.submit(status_metrics.sick, machine),
             "units": pool.submit(attempted, unread, "units", lambda: units(machine, plan, state, metrics, unread)),

@@ -35,6 +35,7 @@ NOTHING: dict[str, Any] = {
     "units": [],
     "sysctls": [],
     "packages": {},
+    "parameters": [],
     "group": None,
     "nft_optional": False,
     "clients": {},

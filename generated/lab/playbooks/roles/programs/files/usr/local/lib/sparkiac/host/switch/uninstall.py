@@ -24,7 +24,7 @@ from .store import GENERATIONS, HOME
 
 OWN = (
     "generations", "state.json", "history.json", "originals.json", "saved", "files", "metrics", "network", "passed",
-    "programs", "kernel.json", "watch",
+    "programs", "kernel.json", "os", "watch",
 )  # fmt: skip
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(
@@ -32,9 +32,9 @@ PATH = re.compile(
 )
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 PROGRAMS = "/usr/local/lib/sparkiac"
-KERNEL_UNIT = "etc/systemd/system/sparkiac-kernel.service"
-OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac")
-"""What `kernel` writes, besides its unit: without them, GRUB starts the newest kernel again."""
+KERNEL_UNITS = tuple(f"etc/systemd/system/sparkiac-{name}.service" for name in ("kernel", "packages"))
+OF_GRUB = ("etc/default/grub.d/90-sparkiac.cfg", "etc/grub.d/45_sparkiac", "etc/grub.d/46_sparkiac")
+"""What `kernel` writes, besides its units: without them, GRUB starts the newest kernel again."""
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
@@ -240,7 +240,7 @@ def installed(machine: LocalHost) -> list[str]:
     ]
     listed.append(secrets.UNIT)
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
-    return sorted(path for path in (*ours, KERNEL_UNIT, *OF_GRUB) if there(machine, path))
+    return sorted(path for path in (*ours, *KERNEL_UNITS, *OF_GRUB) if there(machine, path))
 
 
 def plan_files(machine: LocalHost) -> list[str]:
