@@ -47,6 +47,9 @@ hosts:
 """
 
 
+LOOK: Final = {"changes": True, "lines": ["try kernel new instead of old"], "refused": []}
+
+
 def trial(phase: str, why: str = "") -> dict[str, Any]:
     """Return what a host says of a trial that has ended."""
     return {"running": "x", "proven": True, "trial": {"phase": phase, "why": why}, "packages": None}
@@ -67,7 +70,7 @@ def pinned(at: Path, cli: Cli) -> Path:
         (programs / "kernel").write_text(KERNEL)
         (programs / "kernel").chmod(0o755)
         (programs / "probe.py").write_text(PROBE)
-        answer(at, host, "look", {"changes": True, "lines": ["try kernel new instead of old"], "refused": []})
+        answer(at, host, "look", {**LOOK, "hangs": True})
         answer(at, host, "begin", {"of": "trial", "phase": None, "reboot": False, "again": False})
         answer(at, host, "wait", trial("good"))
     return at
@@ -89,12 +92,14 @@ def test_hosts_change_one_after_the_other_and_the_canary_first(pinned: Path, cli
     assert shown.code == 0, shown.text
     assert shown.out.startswith("spark-01, spark-02\n  would try kernel new instead of old\n")
     assert "would leave nobody who serves example/model: no other host does" not in shown.out
+    assert "would need somebody at the machine if the kernel hangs" in shown.out
     assert tried(pinned) == []
     outcome = cli("os", "lab.yaml", "--yes", "--despite", "GpuHot", *local(pinned))
     assert outcome.code == 0, outcome.text
     assert tried(pinned) == ["spark-02", "spark-01"]
     wanted = json.loads((pinned / "spark-02/wanted.json").read_text())
-    assert wanted == {"packages": {"linux-image-6.17.0-1032-nvidia": "6.17.0-1032.32"}, "despite": ["GpuHot"]}
+    pins = {"packages": {"linux-image-6.17.0-1032-nvidia": "6.17.0-1032.32"}, "pins": "b"}
+    assert wanted == {**pins, "despite": ["GpuHot"], "parameters": []}
     assert not any((pinned / host / "lease.json").exists() for host in ("spark-01", "spark-02"))
 
 

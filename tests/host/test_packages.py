@@ -35,7 +35,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packaged:
     debian = Debian(tmp_path, monkeypatch)
     debian.september()
     found = Packaged(debian)
-    trial.grub.keep(found, repository.OLD)
+    trial.grub.keep(found, repository.OLD, [])
     return found
 
 
