@@ -57,10 +57,13 @@ def allow(machine: LocalHost, plan: dict[str, Any]) -> None:
     try:
         wanted = lists(machine, plan)
         doors.change(machine, lambda found: joined(found, wanted))
+        unknown = [name for name, group in wanted.programs.items() if not group.number]
+        fault = f"{', '.join(unknown)}: no unified control group, by which nftables would know it" if unknown else ""
     except (DoorsError, OSError) as error:
         fault = f"the lists of clients and of egress are not in force: {error}"
-        if not plan["nft_optional"]:
-            raise DoorsError(f"{fault}; or set `nft: optional` for this host") from None
+    if fault and not plan["nft_optional"]:
+        raise DoorsError(f"{fault}; or set `nft: optional` for this host")
+    if fault:
         say(fault)
 
 
@@ -80,17 +83,15 @@ def lists(machine: LocalHost, plan: dict[str, Any]) -> Doors:
 
 
 def control_groups(machine: LocalHost, units: Iterable[str]) -> dict[str, ControlGroup]:
-    """Return those units without a container that run, with their control groups; raise DoorsError if one has none."""
+    """Return those units without a container that run, with their control groups; one that nft does not know has 0."""
     found = {}
     for name in units:
         if machine.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml").exists():
             continue
         show = machine.run("systemctl", "show", "--property=ControlGroup", "--value", local.unit_file(name))
         path = show.output.strip().strip("/")
-        places = [place for place in (path, f"unified/{path}") if path and doors.number(machine, place)]
-        if path and not places:
-            raise DoorsError(f"{name} has no unified control group, by which nftables would know it")
-        for place in places:
+        place = path if doors.number(machine, path) else f"unified/{path}"
+        if path:
             found[name] = ControlGroup(place, doors.number(machine, place) or 0, len(path.split("/")))
     return found
 
