@@ -246,6 +246,14 @@ def test_a_closed_port_and_a_table_that_lacks_it(host: Host, service: Service) -
     assert read(host).doors == "table inet sparkiac or bridge sparkiac of nftables lacks what was written to it"
 
 
+MOVED = """
+Start-Date: 2026-09-12  06:11:02
+Commandline: apt upgrade
+Upgrade: docker-ce:arm64 (5:29.2.1-1, 5:29.3.0-1)
+End-Date: 2026-09-12  06:12:40
+"""
+
+
 def keys(value: Any) -> set[str]:  # noqa: ANN401
     """Return all keys of nested objects."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -256,7 +264,9 @@ def test_the_controller_reads_every_key(host: Host, service: Service) -> None:
     service.answers["/metrics"] = (200, b"m 1\n")
     install(host, chat(service))
     host.write("etc/sparkiac/chat/compose.yaml", "edited")
+    host.write("var/log/apt/history.log", MOVED)
     found = STATUS.status(host, ["m"])
+    assert found["machine"]["software"]["moved"]
     read = json.loads(facts.HostFacts.of_output(json.dumps(found)).model_dump_json())
     assert keys(found) - keys(read) == {"previous"}
 

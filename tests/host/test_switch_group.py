@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.host import durable
-from sparkiac.host.generation import PlacedFile
+from sparkiac.host.generation import GenerationPlan, PlacedFile
 from sparkiac.host.network import rules
 from sparkiac.host.switch import http
 from sparkiac.host.switch import vote as votes
@@ -35,6 +35,8 @@ pytestmark = [
 NAMES = ("spark-01", "spark-02")
 PEERS = ["127.0.0.2", "fd00::2"]
 FAULTS = ("program", "host", "cut", "both")
+FIRST = {"host", "memory_bytes", "turns", "units", "sysctls", "group", "needs"}
+"""Keys that each plan has had since there are generations."""
 
 
 class Fleet:
@@ -384,6 +386,14 @@ def test_systemd_is_given_its_time_to_stop_a_unit() -> None:
     found = Kept("0" * 16, (PlacedFile(path, "0644", ""),), plan, None)
     assert runs.stop_s(found) == 600
     assert runs.stop_s(store.Generation(None, (), store.NOTHING, None)) == 0
+
+
+def test_plans_of_older_versions_can_be_read(fleet: Fleet) -> None:
+    """Each key since the first version has a value for plans without it: a host reads its former plan at an upgrade."""
+    assert {*GenerationPlan._fields} - {*store.ADDED} == FIRST
+    texts = {each["path"]: each["text"] for each in fleet.first[0].staged["files"]}
+    plan = {key: each for key, each in json.loads(texts["etc/sparkiac/generation.json"]).items() if key in FIRST}
+    assert store.read_plan("file", json.dumps(plan)) == {**{key: store.NOTHING[key] for key in store.ADDED}, **plan}
 
 
 def test_a_plan_of_an_older_version_has_no_addresses_of_the_members(fleet: Fleet) -> None:

@@ -143,6 +143,7 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
         "units": [unit],
         "sysctls": [],
         "packages": {},
+        "parameters": [],
         "clients": {},
         "egress": {},
     }
