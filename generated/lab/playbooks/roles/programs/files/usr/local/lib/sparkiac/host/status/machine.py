@@ -36,7 +36,11 @@ def facts(machine: LocalHost, pinned: Collection[str]) -> dict[str, Any]:
         "firmware": found["firmware"].get("bios"),
         "memory": memory(machine),
         "uptime_s": uptime(machine),
-        "software": {**found, "updates": apt.updates(machine, pinned), "moved": apt.moved(machine)},
+        "software": {
+            **found,
+            "updates": apt.updates(machine, pinned),
+            "moved": [each._asdict() for each in apt.moved(machine)],
+        },
     }
 
 

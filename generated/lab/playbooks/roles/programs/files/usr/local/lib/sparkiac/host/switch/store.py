@@ -43,6 +43,8 @@ NOTHING: dict[str, Any] = {
     "needs": {"images": [], "stores": [], "extra_files": [], "caches": []},
 }
 """Plan of a host without a generation."""
+ADDED = ("packages", "parameters", "nft_optional", "clients", "egress")
+"""Keys that the plans of older versions of sparkiac do not have."""
 
 
 class GenerationError(RuntimeError):
@@ -123,8 +125,8 @@ def installed(machine: LocalHost) -> dict[str, Any]:
 
 
 def read_plan(name: str, text: str | bytes) -> dict[str, Any]:
-    """Return the plan of a generation; older versions of sparkiac did not write each key of it."""
-    plan = {"nft_optional": False, "packages": {}, "clients": {}, "egress": {}, **decoded(name, text)}
+    """Return the plan of a generation, also of one that an older version of sparkiac wrote."""
+    plan = {**{key: NOTHING[key] for key in ADDED}, **decoded(name, text)}
     if plan.get("group"):
         plan["group"].setdefault("peers", [])
     return dict(validated("program", name, plan, GenerationPlan))
