@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.commands.inputs import Exit
+from sparkiac.commands.secrets import store as secrets
 from tests.commands import fleet
 from tests.commands.fleet import LOCAL, SAME
+from tests.gateway.standins import FLEET
+from tests.plan.fleets import planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,3 +127,18 @@ def test_wrong_usage_changes_nothing(cli: Cli, words: tuple[str, ...], sentence:
     assert sentence in outcome.err
     assert stored()["k"] == FORMER
     assert not PENDING.exists()
+
+
+def test_the_former_key_of_a_client_stays_valid_until_the_next_rotation(tmp_path: Path) -> None:
+    """Keys that a server reads as well, and certificates, do not: the server knows one key."""
+    values = tmp_path / "secrets/lab.json"
+    values.parent.mkdir(0o700)
+    tls = FLEET.replace("    kind: gateway\n", "    kind: gateway\n    tls: {secret: gateway_tls}\n")
+    found = {each.name: each for each in secrets.secrets_of(planned(tls), {})}
+    assert {name for name, each in found.items() if each.overlaps} == {"gate_key", "laptop_key"}
+    store(values, laptop_key="one", team_key="t")
+    for value, former in (("two", "one"), ("three", "two"), ("three", "three")):
+        new = secrets.rotation(values, found["laptop_key"], value, None)
+        assert stored(new) == {"laptop_key": value, "laptop_key.previous": former}
+        secrets.settle(values, new, None)
+    assert stored(secrets.rotation(values, found["team_key"], "u", None)) == {"team_key": "u"}

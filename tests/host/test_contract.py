@@ -65,9 +65,10 @@ def test_the_programs_accept_every_file_that_was_generated(path: Path) -> None:
 
 
 def test_the_comparison_gets_the_keys_that_it_reads_and_hashes_of_the_given_secrets(tmp_path: Path) -> None:
-    *_, wanted = compared(tmp_path, {"vllm_api_key": "secret", "other": "not here"})
+    *_, wanted = compared(tmp_path, {"vllm_api_key": "secret", "vllm_api_key.previous": "s", "other": "not here"})
     assert host_contract.validated("program", "look", wanted, switch_look.LOOK) is wanted
-    assert wanted["secrets"]["hashes"] == {"vllm_api_key": hashlib.sha256(b"saltsecret").hexdigest()}
+    hashes = {"vllm_api_key": b"saltsecret", "vllm_api_key.previous": b"salts"}
+    assert wanted["secrets"]["hashes"] == {name: hashlib.sha256(each).hexdigest() for name, each in hashes.items()}
     assert wanted["texts"] == {UNIT: "[Service]\n"}
 
 

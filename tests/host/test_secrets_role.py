@@ -55,13 +55,14 @@ def pass_secrets(folder: Path, text: str, *words: str) -> Played:
 
 def test_each_value_is_written_as_it_is(folder: Path) -> None:
     """From JSON, and from a vault: then nothing changes."""
-    passed = {"sparkiac_secrets": VALUES | {"other": "not of this host"}}
+    previous = {"number.previous": "0122"}
+    passed = {"sparkiac_secrets": VALUES | previous | {"other": "not of this host", "other.previous": "neither"}}
     done = pass_secrets(folder, json.dumps(passed))
     assert (done.code, done.changed) == (0, {"here": 1}), done.said
     again = pass_secrets(folder, encrypted(folder, yaml.safe_dump(passed)), "--vault-password-file", "password")
     assert (again.code, again.changed) == (0, {"here": 0}), again.said
     place = folder / "host/etc/sparkiac/secrets"
-    assert read(place) == VALUES
+    assert read(place) == VALUES | previous
     assert {path.stat().st_mode & 0o777 for path in place.iterdir()} == {0o600}
     assert place.readlink().as_posix() == "../../run/sparkiac/secrets"
     assert place.stat().st_mode & 0o777 == 0o700

@@ -151,7 +151,8 @@ def _rolled_out(  # noqa: PLR0913
         raise
     except ProgramError as error:
         reject(str(error))
-    said = f"all hosts have the new value of {secret.name}, and {path} has it too"
+    former = "; gateways accept the former one too, until the next rotation of it" if secret.overlaps else ""
+    said = f"all hosts have the new value of {secret.name}, and {path} has it too{former}"
     later = f"not complete: {new} has the new value until the same command has succeeded"
     click.echo(later if code else said, err=True)
     return code

@@ -21,8 +21,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sparkiac import write
 from sparkiac.commands.inputs import reject
+from sparkiac.host.preflight.gateway_keys import FORMER
 from sparkiac.model import answers
 from sparkiac.model.base import SECRET_KEYS
+from sparkiac.plan import exposure
 from sparkiac.upstream import playbook
 from sparkiac.words.audit import AUTHORITY, certified
 from sparkiac.write.single import exclusive
@@ -64,6 +66,8 @@ class NeededSecret(NamedTuple):
     """Whether another service issues its value, so that sparkiac cannot generate it."""
     names: tuple[str, ...] = ()
     """Names and addresses that the certificate is for, if it is one."""
+    overlaps: bool = False
+    """Whether its former value stays valid beside a new one: the key of a client of the gateway."""
 
 
 def known(path: Path) -> Collection[str]:
@@ -83,7 +87,14 @@ def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
         for name in host.secrets:
             hosts.setdefault(name, []).append(host.name)
     found = (_secret(name, hosts[name], named.get(name, [])) for name in sorted(hosts))
-    return tuple(each._replace(names=certified(plan, each.name)) for each in found)
+    return tuple(_of_gateway(each, plan) for each in found)
+
+
+def _of_gateway(secret: NeededSecret, plan: Plan) -> NeededSecret:
+    """Return a secret with what counts if only gateways read it: they also accept the former key of a client."""
+    names = certified(plan, secret.name)
+    reloads = all(each.reloads for each in exposure.readers(plan, secret.name))
+    return secret._replace(names=names, overlaps=reloads and not names)
 
 
 def _secret(name: str, hosts: list[str], paths: list[Keys]) -> NeededSecret:
@@ -137,11 +148,11 @@ def rotation(path: Path, secret: NeededSecret, given: str | None, password: Path
         reject(f"the new value of {secret.name} is empty, or not UTF-8 text without NUL")
     new = path.with_name(f"{path.stem}.{secret.name}{_NEW}")
     with exclusive(path.parent.parent):
-        if path.exists():
-            _read(path, path.read_bytes(), password)
+        former = _read(path, path.read_bytes(), password) if path.exists() else {}
         pending = _read(new, new.read_bytes(), password) if new.exists() else {}
         value = _value(path, secret, password, given or pending.get(secret.name))
-        write.replace(new, _text({secret.name: value}, password), mode=_MODE)
+        kept = {f"{secret.name}{FORMER}": former[secret.name]} if secret.overlaps and secret.name in former else {}
+        write.replace(new, _text({secret.name: value, **kept}, password), mode=_MODE)
     return new
 
 
