@@ -208,6 +208,8 @@ class Unit(ReportedFacts):
     wrong: WrongAnswer | None = None
     closed: bool = False
     """Whether its port is closed because its server has not passed."""
+    drained: bool = False
+    """Whether its port refuses new connections until somebody undrains it."""
     gave_up: Text | None = None
     """Why it failed and does not start again by itself."""
     readings: tuple[Reading, ...] | None = None

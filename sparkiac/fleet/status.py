@@ -29,7 +29,7 @@ _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
 """Marks a wrong answer in the health that `supervise` reports."""
 _READY, _RUNNING, _STARTING, _RESTING = "ready", "running", "starting", "resting"
-_FAILED, _GAVE_UP = "failed", "gave up"
+_FAILED, _GAVE_UP, _DRAINED = "failed", "gave up", "drained"
 _STATES: Final = {
     "inactive": "stopped",
     "failed": _FAILED,
@@ -166,7 +166,7 @@ def _state(unit: Unit) -> str:
     health = unit.health or ""
     if unit.fault or health.startswith("unhealthy") or _ALERT in health:
         return "unhealthy"
-    return _READY if unit.asked else _RUNNING
+    return _DRAINED if unit.drained else _READY if unit.asked else _RUNNING
 
 
 def _unit(unit: UnitStatus) -> Iterator[Problem]:
@@ -175,6 +175,9 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
     facts = unit.facts
     if facts is None:
         yield Problem(UNHEALTHY, unit.name, "the host does not have this unit", "run sparkiac apply")
+        return
+    if unit.state == _DRAINED:
+        yield Problem(UNHEALTHY, unit.name, "drained: it takes no new connections", "sparkiac undrain opens its port")
         return
     again = f"; to start it again: sudo systemctl start sparkiac-{unit.name}" if unit.state == _GAVE_UP else ""
     hint = f"journalctl --unit=sparkiac-{unit.name} on the host{again}"

@@ -134,6 +134,8 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
             "unhealthy: null answer, 2 times in a row; port closed",
         ),
         ({"asked": False, "health": "unhealthy x", "group": True}, "unhealthy: x"),
+        ({"drained": True}, "drained: it takes no new connections"),
+        ({"drained": True, "fault": "/health: HTTP 503"}, "unhealthy: /health: HTTP 503"),
     ],
 )
 def test_exit_1_for_a_unit_that_is_not_ready(fleet: Fleet, cli: Cli, values: dict[str, Any], said: str) -> None:

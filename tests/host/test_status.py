@@ -235,13 +235,13 @@ def test_a_closed_port_and_a_table_that_lacks_it(host: Host, service: Service) -
     install(host, chat(service))
     host.answers |= {"inet": "table inet sparkiac {\n}\n", "bridge": "table bridge sparkiac {\n}\n"}
     [unit] = (found := read(host)).units or ()
-    assert (unit.closed, found.doors) == (False, None)
-    closed = doors.Doors(
-        closed={"sparkiac-chat": "127.0.0.1:1"}, table="".join(host.answers[family] for family in ("inet", "bridge"))
-    )
-    host.write(doors.RECORD, json.dumps(closed._asdict()))
-    [unit] = (found := read(host)).units or ()
-    assert (unit.closed, found.doors) == (True, None)
+    assert (unit.closed, unit.drained, found.doors) == (False, False, None)
+    table = "".join(host.answers[family] for family in ("inet", "bridge"))
+    for key in ("closed", "drained"):
+        recorded = doors.Doors(table=table)._replace(**{key: {"sparkiac-chat": "127.0.0.1:1"}})
+        host.write(doors.RECORD, json.dumps(recorded._asdict()))
+        [unit] = (found := read(host)).units or ()
+        assert (unit.closed, unit.drained, found.doors) == (key == "closed", key == "drained", None)
     host.answers["bridge"] = Result(1, "", "No such file or directory")
     assert read(host).doors == "table inet sparkiac or bridge sparkiac of nftables lacks what was written to it"
 
