@@ -152,7 +152,7 @@ def _offered(draft: _InventoryDraft, found: Fitted, output_format: str, errors: 
         click.echo(f"{inventory}: nothing was written; --yes writes this", err=True)
         return Exit.FINDINGS
     if not yes:
-        click.confirm(f"Write {inventory}?", err=True, abort=True)
+        prompts.agree(f"Write {inventory}?")
     return editing.save(inventory, draft.files, draft.report, found.text, output_format, data)
 
 

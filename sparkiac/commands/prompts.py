@@ -1,4 +1,4 @@
-"""Values of options, and for `sparkiac init` and `add` also of prompts on a terminal."""
+"""Values of options, and questions on a terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sparkiac.commands.inputs import reject
+from sparkiac.commands.inputs import Exit, reject
 
 Value = TypeVar("Value")
+UNCHANGED: Final = "Nothing was changed."
 FILL: Final = click.option(
     "--fill",
     "fills",
@@ -50,6 +51,13 @@ def value(
     if text is None:
         reject(f"{option} is missing, and without a terminal it cannot be prompted for")
     return parse(text)
+
+
+def agree(question: str) -> None:
+    """Ask for a yes; without it, say that nothing was changed and end the command."""
+    if not click.confirm(question, err=True):
+        click.echo(UNCHANGED)
+        raise click.exceptions.Exit(Exit.INTERRUPTED)
 
 
 def parser(option: str, form: str) -> Callable[[str], str]:

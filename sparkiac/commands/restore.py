@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
+from sparkiac.commands import prompts
 from sparkiac.commands.apply import require_answer
 from sparkiac.commands.backup import PASSPHRASE_FILE, REPOSITORY, read_passphrase, split
 from sparkiac.commands.inputs import Exit, known, planned, reject
@@ -59,7 +60,7 @@ def restore(words: tuple[str, ...], passphrase: IO[bytes] | None, *, yes: bool) 
         click.echo("nothing to restore")
         return code
     if not yes:
-        click.confirm(f"Restore {sum(map(len, due.values()))} of them?", err=True, abort=True)
+        prompts.agree(f"Restore {sum(map(len, due.values()))} of them?")
     return max(
         code, *(_restored(places[place], items, backup.parts(file, secret, place)) for place, items in due.items())
     )

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands import terminal
+from sparkiac.commands import prompts, terminal
 from sparkiac.commands.apply.options import AnsibleOptions
 from sparkiac.commands.apply.results import Results
 from sparkiac.commands.apply.tree import GeneratedFleet
@@ -31,7 +31,6 @@ _WAITING: Final = "{}: the switch of an apply that has ended still runs; waiting
 _NO_HOST: Final = "no host was compared: --limit selects none"
 _SITE: Final = "site.yml"
 _NOTHING: Final = "Nothing to do: the hosts have what {path} contains."
-_UNCHANGED: Final = "Nothing was changed."
 _OTHERS: Final = "Nothing was changed. To apply to the other hosts, add: -- --limit '{limit}'"
 _FAULTY: Final = "Nothing was changed: the hosts have what {path} contains, but a server does not work."
 _HELD: Final = "Nothing was changed. Apply again when the other apply has ended."
@@ -196,7 +195,7 @@ class ApplySession:
             return Exit.STALE
         questions = [*([_ASK_OLDER] if newer and not older else []), f"Apply to {words.few(hosts)}?"]
         for question in questions if asks else ():
-            self._confirm(question)
+            prompts.agree(question)
         return self._change(hosts, _SITE, "Applied to {}")
 
     def _newer(self, look: FleetLook) -> dict[str, str]:
@@ -204,19 +203,14 @@ class ApplySession:
         found = ((host, git.newer(self._fleet.path, host.commit)) for host in look.changing if host.commit)
         return {host.host: f"{host.commit:.12} ({escaped_line(about)})" for host, about in found if about}
 
-    def _confirm(self, question: str) -> None:
-        if not click.confirm(question, err=True):
-            self._echo(_UNCHANGED)
-            raise click.exceptions.Exit(Exit.INTERRUPTED)
-
     def _prevented(self, look: FleetLook) -> Exit | None:
         """Return the exit code if a host cannot take part, and say what to do."""
         lost = [host for host, _ in look.unreachable]
-        others = _OTHERS.format(limit=":!".join(["all", *lost])) if look.hosts else _UNCHANGED
+        others = _OTHERS.format(limit=":!".join(["all", *lost])) if look.hosts else prompts.UNCHANGED
         for code, found, advice in (
             (Exit.IO, look.unreachable, others),
             (Exit.BUSY, look.held, _HELD),
-            (Exit.FINDINGS, look.failed or look.summary, _UNCHANGED),
+            (Exit.FINDINGS, look.failed or look.summary, prompts.UNCHANGED),
         ):
             if found:
                 for text in look.summary or (advice,):
@@ -230,7 +224,7 @@ class ApplySession:
             results, ended = self._read(wanted.path, (*self._options.words, "--check"))
             if ended.code:
                 self._report(ended)
-                self._echo(_UNCHANGED)
+                self._echo(prompts.UNCHANGED)
                 return ended.code
             self._data["would"] = results.said
             if self._text:
@@ -242,7 +236,7 @@ class ApplySession:
             return Exit.OK
         if asks:
             ranks = [wanted.ranks[host] for host in hosts if host in wanted.ranks]
-            self._confirm(wanted.question.format(names(ranks) if ranks else words.few(hosts)))
+            prompts.agree(wanted.question.format(names(ranks) if ranks else words.few(hosts)))
         return self._change(hosts, wanted.path, wanted.done)
 
     def _read(self, path: str, options: tuple[str, ...]) -> tuple[Results, Applied]:

@@ -15,7 +15,7 @@ import click
 
 from sparkiac.bench.measuring import BenchJob
 from sparkiac.bench.tuning import Better, Edits, OptionChange, Trial
-from sparkiac.commands import editing
+from sparkiac.commands import editing, prompts
 from sparkiac.commands.apply.options import AnsibleOptions
 from sparkiac.commands.apply.tree import GeneratedFleet
 from sparkiac.commands.inputs import Exit, known, reject
@@ -80,7 +80,7 @@ def _ask(name: str, listed: tuple[OptionChange, ...], minutes: float, *, yes: bo
     for change in listed:
         click.echo(f"  {change.text}", err=True)
     if not yes:
-        click.confirm("Start?", err=True, abort=True)
+        prompts.agree("Start?")
 
 
 def _run(bed: Bed, listed: tuple[OptionChange, ...], goal: str, output: Path | None) -> Exit:
