@@ -134,15 +134,15 @@ VERBS: Final = {
         options=(click.option("--upgrade-to", type=_VERSION, help="Driver version to install."),),
     ),
     "os": Verb(
-        "Move hosts to the kernel, driver, container toolkit and Docker that the lock pins, with a way back.",
+        "Move hosts to the kernel, driver and Docker that the lock pins.",
         "Changed the software of {}",
         "Change this on {}?",
         "Hosts change one after the other, canaries first, also the nodes of a group. The first time a host reboots "
         "once more, to prove that its boot loader comes back. Then it starts the pinned kernel for one boot, checks "
         "itself and its models, and keeps the kernel, or reboots into the former one, which stays the default until "
-        "then. Driver, toolkit and Docker follow: the packages of both sets are on the host before one is touched, and "
-        "it goes back to the former ones without a network. It changes nothing while an alert of Prometheus fires, and "
-        "no host whose models only it serves while another one should.",
+        "then. Driver, container toolkit and Docker follow: the packages of both sets are on the host before one is "
+        "touched, and it goes back to the former ones without a network. It changes nothing while an alert of "
+        "Prometheus fires, and no host whose models only it serves while another one should.",
         options=(click.option("--despite", multiple=True, metavar="ALERT", help="Go on although this alert fires."),),
     ),
     "drift": Verb(
