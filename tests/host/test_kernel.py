@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -430,6 +431,17 @@ def test_status_shows_a_trial_and_no_next_boot_that_grub_will_not_make(host: Mac
     host.power()
     [text] = said(host)
     assert text.startswith(f"kernel {NEW}: the host started the former kernel again")
+
+
+def test_a_trial_that_an_older_version_recorded_can_be_read(host: Machine) -> None:
+    proven(host)
+    trial.begin(host, SET, [])
+    recorded = json.loads(host.read(trial.STATE))
+    for key in trial.ADDED:
+        del recorded["trial"][key]
+    before = trial.read(host)
+    host.path(trial.STATE).write_text(json.dumps(recorded))
+    assert trial.read(host) == before
 
 
 def said(host: Machine) -> list[str]:
