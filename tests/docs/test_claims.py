@@ -81,6 +81,12 @@ VERIFIED: Final = {
         "tests/e2e/test_gateway.py::test_the_key_of_the_servers_is_rotated",
         "tests/e2e/test_gateway.py::test_no_canary_is_found_on_a_host",
     ),
+    "`os`: kernels, their parameters, drivers and Docker": (
+        "tests/host/test_kernel.py::test_a_power_cut_leaves_the_host_on_one_of_the_two_sets",
+        "tests/host/test_kernel.py::test_a_parameter_is_tried_once_then_kept_and_undone_when_its_declaration_goes",
+        "tests/e2e/test_os.py::test_a_canary_that_fails_goes_back_and_no_other_host_changes",
+        "tests/host/test_packages.py::test_what_does_not_pass_goes_back_without_a_network",
+    ),
     "`turns`, `load_memory`": (
         "tests/host/test_switch_turns.py::test_day_night_day",
         "tests/e2e/test_turns.py::test_day_night_day",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.fleet import facts
@@ -33,12 +34,12 @@ def about_software(found: facts.Software, locked: str | None = None) -> list[Pro
 
 def about_trial(found: dict[str, object] | None) -> list[Problem]:
     """Return the problems of a host whose program `kernel` says this of its last trial."""
-    return about(facts.HostFacts(clock=_CLOCK, kernel=found and facts.KernelTrial.model_validate(found)))
+    return about(facts.HostFacts(clock=_CLOCK, kernel=found and facts.KernelTrial.of_json(json.dumps(found))))
 
 
 def about_packages(found: dict[str, object] | None, software: facts.Software | None = None) -> list[Problem]:
     """Return the problems of a host whose program `kernel` says this of its last change of packages."""
-    change = found and facts.PackageChange.model_validate(found)
+    change = found and facts.PackageChange.of_json(json.dumps(found))
     machine = facts.MachineState(software=software)
     return about(facts.HostFacts(clock=_CLOCK, machine=machine, packages=change))
 

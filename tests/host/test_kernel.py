@@ -425,7 +425,7 @@ def test_status_shows_a_trial_and_no_next_boot_that_grub_will_not_make(host: Mac
     assert said(host) == []
     trial.begin(host, SET, [])
     [text] = said(host)
-    assert text == f"kernel {NEW} is tried (trying): any other boot starts {OLD}"
+    assert text == f"kernel {NEW} is tried (trying): any other boot starts {OLD} as before"
     assert software.read(host)["next_kernel"] is None, "the default is the running kernel"
     host.hangs = {NEW}
     host.power()
