@@ -348,7 +348,8 @@ def test_status_shows_a_change_that_has_not_ended_and_why_one_went_back(host: Pa
 
 def asked(host: Packaged, monkeypatch: pytest.MonkeyPatch, name: str, pinned: dict[str, str]) -> dict[str, Any]:
     """Return what a command of the program answers."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({"packages": pinned, "despite": []})))
+    wanted = {"packages": pinned, "despite": [], "parameters": [], "pins": ""}
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(wanted)))
     return program.COMMANDS[name](host, argparse.Namespace(why="because"))
 
 
@@ -373,6 +374,7 @@ def test_the_kernel_moves_first_and_then_the_packages(host: Packaged, monkeypatc
     ]  # fmt: skip
     host.of_set(DOCKER_SET)
     assert trial.running(host) == repository.NEW
-    assert asked(host, monkeypatch, "look", whole) == {"changes": False, "lines": [], "refused": []}
+    nothing = {"changes": False, "lines": [], "refused": [], "hangs": False}
+    assert asked(host, monkeypatch, "look", whole) == nothing
     assert asked(host, monkeypatch, "wait", whole)["packages"]["phase"] == "good"
     assert asked(host, monkeypatch, "back", whole) == {"reboot": False}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.host.preflight.expectations import DockerAccess, UnitExpectation, Versions
+from sparkiac.host.preflight.expectations import DockerAccess, ExpectedParameters, UnitExpectation, Versions
 from sparkiac.memory.values import Unknown
 from sparkiac.render import jsontext
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, service
@@ -150,6 +150,7 @@ def test_what_is_not_known_is_not_expected() -> None:
         "architecture": "x86_64",
         "versions": Versions(None, None, None, None),
         "docker_access": DockerAccess("sparkiac", "docker"),
+        "parameters": ExpectedParameters(()),
         "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), (), None, None, gpu=False)},
     }
 
