@@ -59,7 +59,7 @@ def tree(secrets: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]
     root = Path(known["playbook_dir"]).parent / "hosts" / own["host"]
     plan = json.loads(text(root / "etc/sparkiac/generation.json"))
     of_units = {path for unit in plan["units"] for path in unit["files"]}
-    given = [name for name in own["secrets"] if name in secrets]
+    given = [each for name in own["secrets"] for each in (name, f"{name}.previous") if each in secrets]
     ids = own["image_ids"] if own["images_from"] else {}
     return {
         "generation": hashes["generation"],

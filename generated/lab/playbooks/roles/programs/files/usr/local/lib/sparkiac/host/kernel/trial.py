@@ -21,6 +21,8 @@ STATE = "/var/lib/sparkiac/kernel.json"
 PROVING, TRYING, PASSED, GOOD, FAILED = "proving", "trying", "passed", "good", "failed"
 OPEN = (PROVING, TRYING, PASSED)
 """Phases of a trial that has not ended."""
+ADDED: dict[str, Any] = {"parameters": [], "former_parameters": [], "pins": ""}
+"""Keys that the records of older versions of sparkiac do not have."""
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UNIT = "sparkiac-kernel.service"
 UNIT_TEXT = """\
@@ -92,7 +94,10 @@ def read(machine: LocalHost) -> KernelState:
         text = machine.read(STATE)
     except FileNotFoundError:
         return KernelState(proven=False, trial=None)
-    found = validated("program", STATE, decoded(STATE, text), KernelState)
+    record = decoded(STATE, text)
+    if isinstance(record, dict) and isinstance(record.get("trial"), dict):
+        record["trial"] = {**ADDED, **record["trial"]}
+    found = validated("program", STATE, record, KernelState)
     return KernelState(found["proven"], Trial(**found["trial"]) if found["trial"] else None)
 
 

@@ -44,7 +44,7 @@ def facts(
     machine: LocalHost, units: list[dict[str, Any]], metrics: list[str], unread: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return the facts about each unit, in the same order; `metrics` are the names that are read."""
-    names, shut = [unit["name"] for unit in units], doors.read(machine).shut
+    names, table = [unit["name"] for unit in units], doors.read(machine)
     with ThreadPoolExecutor(THREADS) as pool:
         servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
         wrong = pool.submit(journal.wrong, machine, names)
@@ -60,7 +60,8 @@ def facts(
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
                 "wrong": wrong.result().get(unit["name"]),
-                "closed": unit["name"] in shut,
+                "closed": unit["name"] in table.shut,
+                "drained": unit["name"] in table.drained,
                 "gave_up": starts.gave_up(machine, unit["name"]),
                 **answered,
             }
