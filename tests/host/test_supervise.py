@@ -77,6 +77,7 @@ def supervise(scripts: Path, tmp_path: Path) -> Iterator[Callable[..., Supervise
             "STUB": str(tmp_path),
             "NOTIFY_SOCKET": "/nowhere",
             "SUPERVISE_PERIOD_S": "0.02",
+            "SUPERVISE_ANSWER_S": "600",
             "RUNTIME_DIRECTORY": str(tmp_path),
         }
         argv = [scripts / "supervise", *(arguments or ("qwen36",))]
