@@ -161,6 +161,15 @@ def test_a_container_that_ends_is_a_failure(
     assert unit.read("containers") == []
 
 
+def test_what_watches_the_container_ends_with_the_supervisor(supervise: Callable[..., Supervised]) -> None:
+    """The signal for its end can be lost; here nobody can send it."""
+    unit = supervise(health="healthy\n")
+    unit.wait_for("--ready")
+    unit.process.kill()
+    unit.write("exit", "0")
+    unit.end()
+
+
 @pytest.mark.parametrize("began", ["2026-10-01T10:00:00.123456789Z\n", "0001-01-01T00:00:00Z\n"])
 @pytest.mark.parametrize("crashes", [True, False])
 def test_it_leaves_a_file_if_the_container_has_started(
