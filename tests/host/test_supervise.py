@@ -166,6 +166,7 @@ def test_what_watches_the_container_ends_with_the_supervisor(supervise: Callable
     unit = supervise(health="healthy\n")
     unit.wait_for("--ready")
     unit.process.kill()
+    unit.process.wait()
     unit.write("exit", "0")
     unit.end()
 
