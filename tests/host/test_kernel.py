@@ -488,6 +488,19 @@ def test_a_node_goes_back_with_its_group_and_at_any_other_boot(node: Machine, *,
     serves(node)
 
 
+def test_only_a_node_of_a_group_has_ended_before_what_passed_is_kept(
+    host: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the playbook reads `passed`, and does not begin the other packages."""
+    proven(host)
+    trial.begin(host, SET, [])
+    monkeypatch.setattr(trial, "accept_alone", lambda _machine: None)
+    assert host.power() == NEW
+    assert not trial.ended(host)
+    monkeypatch.setattr(gate, "grouped", lambda _machine: True)
+    assert trial.ended(host)
+
+
 def test_a_wait_ends_when_nothing_works_on_the_trial(host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "POLL_S", 0)
     trial.wait(host)

@@ -300,6 +300,14 @@ def test_a_node_keeps_its_packages_when_its_group_does(node: Packaged) -> None:
     node.of_set(DRIVER_SET)
 
 
+def test_only_a_node_of_a_group_has_ended_before_what_passed_is_kept(
+    node: Packaged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert packages.is_over(node)
+    monkeypatch.setattr(gate, "grouped", lambda _machine: False)
+    assert not packages.is_over(node)
+
+
 @pytest.mark.parametrize("told", [True, False], ids=["told", "power-cut"])
 def test_a_node_goes_back_with_its_group_and_at_any_other_boot(node: Packaged, *, told: bool) -> None:
     if told:
