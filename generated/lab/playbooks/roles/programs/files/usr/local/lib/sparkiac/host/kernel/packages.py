@@ -260,9 +260,9 @@ def start(machine: LocalHost) -> None:
 
 
 def is_over(machine: LocalHost) -> bool:
-    """Return whether a change has passed or ended."""
+    """Return whether a change has ended, or waits for its group."""
     change = unfinished(machine)
-    return change is None or change.phase == PASSED
+    return change is None or (change.phase == PASSED and gate.grouped(machine))
 
 
 def shown(machine: LocalHost) -> dict[str, Any] | None:

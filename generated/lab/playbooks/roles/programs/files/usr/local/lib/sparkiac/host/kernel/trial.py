@@ -278,9 +278,9 @@ def back(machine: LocalHost, why: str) -> Trial | None:
 
 
 def ended(machine: LocalHost) -> bool:
-    """Return whether the trial of a kernel has passed or ended, and a host that goes back has booted."""
+    """Return whether the trial of a kernel has ended, or waits for its group, and a host that goes back has booted."""
     trial = read(machine).trial
-    if trial is None or trial.phase in (PASSED, GOOD):
+    if trial is None or trial.phase == GOOD or (trial.phase == PASSED and gate.grouped(machine)):
         return True
     return trial.phase == FAILED and is_former(machine, trial) and not trial.added
 
