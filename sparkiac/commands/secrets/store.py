@@ -87,14 +87,12 @@ def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:
         for name in host.secrets:
             hosts.setdefault(name, []).append(host.name)
     found = (_secret(name, hosts[name], named.get(name, [])) for name in sorted(hosts))
-    return tuple(_of_gateway(each, plan) for each in found)
+    return tuple(each._replace(names=certified(plan, each.name), overlaps=_overlaps(plan, each.name)) for each in found)
 
 
-def _of_gateway(secret: NeededSecret, plan: Plan) -> NeededSecret:
-    """Return a secret with what counts if only gateways read it: they also accept the former key of a client."""
-    names = certified(plan, secret.name)
-    reloads = all(each.reloads for each in exposure.readers(plan, secret.name))
-    return secret._replace(names=names, overlaps=reloads and not names)
+def _overlaps(plan: Plan, name: str) -> bool:
+    """Return whether only gateways read a secret, as the key of a client: they also accept its former value."""
+    return all(each.reloads for each in exposure.readers(plan, name)) and not certified(plan, name)
 
 
 def _secret(name: str, hosts: list[str], paths: list[Keys]) -> NeededSecret:
@@ -202,9 +200,9 @@ def _authority(path: Path, password: Path | None) -> tuple[x509.Certificate, ec.
         assert isinstance(key, ec.EllipticCurvePrivateKey), "it was made here"  # noqa: S101
         return x509.load_pem_x509_certificate(values["certificate"].encode()), key
     key = ec.generate_private_key(ec.SECP256R1())
-    name, public = f"sparkiac {path.stem}", key.public_key()
+    public = key.public_key()
     made = (
-        _builder(name, _named(name), public, _AUTHORITY_DAYS, None)
+        _builder(f"sparkiac {path.stem}", None, public, _AUTHORITY_DAYS, None)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .sign(key, hashes.SHA256())
@@ -216,17 +214,13 @@ def _authority(path: Path, password: Path | None) -> tuple[x509.Certificate, ec.
 
 
 def _builder(
-    name: str, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int, last: datetime | None
+    name: str, issuer: x509.Name | None, key: ec.EllipticCurvePublicKey, days: int, last: datetime | None
 ) -> x509.CertificateBuilder:
-    """Return a certificate without extensions. It is valid since yesterday, for clocks that are slow."""
-    now = datetime.now(UTC)
+    """Return a certificate without extensions, valid since yesterday for clocks that are slow; without an issuer, its own."""
+    now, own = datetime.now(UTC), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     ends = now + days * _DAY
     number = x509.random_serial_number()
-    return x509.CertificateBuilder(issuer, _named(name), key, number, now - _DAY, min(ends, last or ends))
-
-
-def _named(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    return x509.CertificateBuilder(issuer or own, own, key, number, now - _DAY, min(ends, last or ends))
 
 
 def _general(name: str) -> x509.GeneralName:

@@ -42,8 +42,6 @@ ExecStart=/usr/bin/python3 /var/lib/sparkiac/programs/kernel settle
 [Install]
 WantedBy=multi-user.target
 """
-
-
 POLL_S = 1
 IDLE_POLLS = 60
 """Polls after which a trial that no unit works on has failed: the unit may not have been started yet."""
