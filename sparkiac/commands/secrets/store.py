@@ -216,7 +216,7 @@ def _authority(path: Path, password: Path | None) -> tuple[x509.Certificate, ec.
 def _builder(
     name: str, issuer: x509.Name | None, key: ec.EllipticCurvePublicKey, days: int, last: datetime | None
 ) -> x509.CertificateBuilder:
-    """Return a certificate without extensions, valid since yesterday for clocks that are slow; without an issuer, its own."""
+    """Return a certificate without extensions, valid since yesterday for slow clocks; without an issuer, its own."""
     now, own = datetime.now(UTC), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     ends = now + days * _DAY
     number = x509.random_serial_number()
