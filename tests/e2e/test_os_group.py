@@ -68,7 +68,7 @@ def has_passed(group: Pair, host: str) -> bool:
         found = state(group, host)
     except BedError:
         return False
-    return (found["running"], found["trial"]["phase"]) == (NEW, "passed")
+    return (found["running"], (found["trial"] or {}).get("phase")) == (NEW, "passed")
 
 
 def told(polls: Polls, what: str) -> None:

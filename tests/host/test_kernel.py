@@ -501,6 +501,13 @@ def test_only_a_node_of_a_group_has_ended_before_what_passed_is_kept(
     assert trial.ended(host)
 
 
+def test_a_node_has_not_ended_before_its_unit_knows_of_a_power_cut(node: Machine) -> None:
+    assert trial.ended(node)
+    node.power()
+    trial.enter(node, trial.PASSED)
+    assert not trial.ended(node), "it runs the former kernel, and the unit has not said so yet"
+
+
 def test_a_wait_ends_when_nothing_works_on_the_trial(host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "POLL_S", 0)
     trial.wait(host)
