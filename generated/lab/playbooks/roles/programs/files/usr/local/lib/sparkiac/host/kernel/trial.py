@@ -278,8 +278,8 @@ def back(machine: LocalHost, why: str) -> Trial | None:
 def ended(machine: LocalHost) -> bool:
     """Return whether the trial of a kernel has ended, or waits for its group, and a host that goes back has booted."""
     trial = read(machine).trial
-    if trial is None or trial.phase == GOOD or (trial.phase == PASSED and gate.grouped(machine)):
-        return True
+    if trial is None or trial.phase in (PASSED, GOOD):
+        return trial is None or trial.phase == GOOD or (gate.grouped(machine) and is_tried(machine, trial))
     return trial.phase == FAILED and is_former(machine, trial) and not trial.added
 
 
