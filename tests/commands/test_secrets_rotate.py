@@ -140,5 +140,5 @@ def test_the_former_key_of_a_client_stays_valid_until_the_next_rotation(tmp_path
     for value, former in (("two", "one"), ("three", "two"), ("three", "three")):
         new = secrets.rotation(values, found["laptop_key"], value, None)
         assert stored(new) == {"laptop_key": value, "laptop_key.previous": former}
-        secrets.settle(values, new, None)
+        assert secrets.settle(values, new, None)
     assert stored(secrets.rotation(values, found["team_key"], "u", None)) == {"team_key": "u"}

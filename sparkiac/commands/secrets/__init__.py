@@ -139,19 +139,19 @@ def _rolled_out(  # noqa: PLR0913
     from sparkiac.commands.secrets import store
     from sparkiac.upstream.programs import ProgramError
 
-    path = printable(Path("secrets") / f"{fleet.plan.name}.json")
+    path, kept = printable(Path("secrets") / f"{fleet.plan.name}.json"), False
     try:
         new = store.rotation(path, secret, value, password)
         given = options.parse((*words, "-e", f"@{new}"))
         code = in_session(fleet, given, "text", lambda each: each.run(asks=asks, only_check=False, older=False))
         if code is Exit.OK:
-            store.settle(path, new, password)
+            kept = store.settle(path, new, password)
     except click.exceptions.Exit:  # the answer was no
         new.unlink()
         raise
     except ProgramError as error:
         reject(str(error))
-    former = "; gateways accept the former one too, until the next rotation of it" if secret.overlaps else ""
+    former = "; gateways accept the former one too, until the next rotation of it" if kept else ""
     said = f"all hosts have the new value of {secret.name}, and {path} has it too{former}"
     later = f"not complete: {new} has the new value until the same command has succeeded"
     click.echo(later if code else said, err=True)

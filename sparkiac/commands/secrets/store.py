@@ -45,8 +45,6 @@ _IGNORE: Final = "*"
 _FORM: Final = f'JSON of the form {{"{_KEY}": {{"NAME": "VALUE"}}}}'
 _ISSUED: Final = frozenset({"heartbeat", "password", "secret_url", "token"})
 """Keys of secrets that another service issues: a messenger, a mail server, a webhook."""
-_TLS: Final = "tls"
-"""Key of secrets that are certificates."""
 _DAY: Final = timedelta(days=1)
 _AUTHORITY_DAYS: Final = 3650
 _DAYS: Final = 397
@@ -108,7 +106,7 @@ def _references(data: object, path: Keys) -> Iterator[tuple[Keys, str]]:
     if not isinstance(data, dict):
         return
     for key, value in data.items():
-        if key in {*SECRET_KEYS, _TLS} and isinstance(value, dict) and "secret" in value:
+        if key in {*SECRET_KEYS, "tls"} and isinstance(value, dict) and "secret" in value:
             yield (*path, key), value["secret"]
         else:
             yield from _references(value, (*path, key))
@@ -234,12 +232,14 @@ def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def settle(path: Path, new: Path, password: Path | None) -> None:
-    """Replace the former value of a secret, now that all hosts have the new one."""
+def settle(path: Path, new: Path, password: Path | None) -> bool:
+    """Replace the former value of a secret, now that all hosts have the new one. Return whether it stays valid too."""
     with exclusive(path.parent.parent):
         values = _read(path, path.read_bytes(), password) if path.exists() else {}
-        write.replace(path, _text(values | _read(new, new.read_bytes(), password), password), mode=_MODE)
+        rotated = _read(new, new.read_bytes(), password)
+        write.replace(path, _text(values | rotated, password), mode=_MODE)
         new.unlink()
+    return len(rotated) > 1
 
 
 def _state(secret: NeededSecret, values: Mapping[str, str]) -> str:
