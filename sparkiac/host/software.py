@@ -51,8 +51,7 @@ def read(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - `LocalHost` of prefl
     return {
         "kernel": kernel,
         "next_kernel": None if machine.path(SAVED_DEFAULT).exists() else next_kernel(kernel, everything),
-        "cmdline": parameters(line(machine, CMDLINE)),
-        "own_parameters": own_parameters(machine),
+        **boot_parameters(machine),
         "kexec_crash_size": number(line(machine, "/sys/kernel/kexec_crash_size")),
         "driver": version[1] if version else None,
         "modules": ("open" if "Open Kernel Module" in loaded else "proprietary") if version else None,
@@ -96,6 +95,11 @@ def parameters(text: str | None) -> str | None:
     return " ".join(word for word in text.split() if word.partition("=")[0] not in OF_HOST and word != PANIC)
 
 
+def boot_parameters(machine: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Return the values of those that `read` returns which declared kernel parameters are compared with."""
+    return {"cmdline": parameters(line(machine, CMDLINE)), "own_parameters": own_parameters(machine)}
+
+
 def own_parameters(machine: Any) -> list[str]:  # noqa: ANN401 - as above
     """Return the kernel parameters that sparkiac has made a part of every boot."""
     try:
@@ -117,7 +121,7 @@ def undeclared(own: Collection[str], declared: Collection[str]) -> list[str]:
 
 
 def parameter_faults(values: Mapping[str, Any], declared: Collection[str]) -> Iterator[str]:
-    """Yield what the kernel lacks of the declared parameters, or has in spite of them; `values` as `read` returns."""
+    """Yield what the kernel lacks of the declared parameters, or has in spite of them; `values` are those of `read`."""
     if lacks := lacking(values["cmdline"], declared):
         yield f"the running kernel does not have {', '.join(lacks)}, which the inventory declares"
     if left := undeclared(values["own_parameters"], declared):

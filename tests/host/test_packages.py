@@ -143,7 +143,7 @@ def test_a_package_that_is_new_goes_again_and_one_that_was_removed_comes_back(ho
     pinned = {"docker.io": "29.3.0-0ubuntu1"}
     host.debian.publish({"libnftables1": "1.1"})
     conflicting(host.debian, "docker.io", "29.3.0-0ubuntu1", "libnftables1\nConflicts: docker-ce")
-    assert [*packages.lines(host, pinned)][:3] == [
+    assert [*packages.lines(debs.planned(host, pinned))][:3] == [
         "install libnftables1 1.1", "install docker.io 29.3.0-0ubuntu1", "remove docker-ce",
     ]  # fmt: skip
     assert packages.begin(host, pinned, []) is not None
@@ -219,7 +219,7 @@ def test_the_way_back_may_lie_in_the_archives_of_apt(host: Packaged) -> None:
     there = host.path(debs.ARCHIVES) / f"docker-ce_{version.replace(':', '%3a')}_arm64.deb"
     whole = kept.read_bytes()
     there.write_bytes(whole[: len(whole) // 2])
-    assert "no repository has docker-ce" in str(debs.refusals(host, debs.wanted(host, DOCKER_SET)))
+    assert "no repository has docker-ce" in str(debs.refusals(host, debs.planned(host, debs.wanted(host, DOCKER_SET))))
     there.write_bytes(whole)
     host.fails = {NEW_DOCKER}
     assert host.move(DOCKER_SET) == "failed"

@@ -68,12 +68,8 @@ def planned(machine: LocalHost, packages: dict[str, str]) -> PackageMove:
     return PackageMove({name: former for _, name, former, _ in found if former}, new)
 
 
-def refusals(machine: LocalHost, packages: dict[str, str]) -> list[str]:
+def refusals(machine: LocalHost, move: PackageMove) -> list[str]:
     """Return why packages are not moved on this host."""
-    try:
-        move = planned(machine, packages)
-    except TrialError as error:
-        return [str(error)]
     others = [name for name, version in move.old.items() if not movable(name, version)]
     missing, sizes = [], []
     for kind, side in (("installed now", move.old), ("pinned", move.new)):

@@ -86,9 +86,8 @@ def unfinished(machine: LocalHost) -> PackageTrial | None:
     return change if change and change.phase in UNFINISHED else None
 
 
-def lines(machine: LocalHost, wanted: dict[str, str]) -> Iterator[str]:
-    """Yield what a change to these packages would do."""
-    move = debs.planned(machine, wanted)
+def lines(move: PackageMove) -> Iterator[str]:
+    """Yield what a change of packages would do."""
     for name, version in move.new.items():
         yield f"install {name} {version}" + (f" instead of {move.old[name]}" if name in move.old else "")
     yield from (f"remove {name}" for name in move.gone)
@@ -106,8 +105,8 @@ def begin(machine: LocalHost, packages: dict[str, str], despite: list[str]) -> P
         wanted = debs.wanted(machine, packages)
         if not wanted:
             return None
-        trial.require(debs.refusals(machine, wanted))
         move = debs.planned(machine, wanted)
+        trial.require(debs.refusals(machine, move))
         files, speeds = debs.fetched(machine, move), gate.speeds(machine)
         trial.install_unit(machine, UNIT, UNIT_TEXT)
         trial.install_unit(machine)

@@ -52,9 +52,14 @@ def look(machine: LocalHost, _arguments: argparse.Namespace) -> dict[str, Any]:
     moves, left = debs.wanted(machine, asked.packages), packages.unfinished(machine)
     kernel = changes_kernel(machine, asked)
     refused = [*(trial.refusals(machine, asked.packages) if kernel else ())]
-    refused += debs.refusals(machine, moves) if moves and not left else ()
     lines = [*(kernel_lines(machine, asked) if kernel else ())]
-    lines += packages.lines(machine, moves) if moves and not refused else ()
+    if moves:
+        try:
+            move = debs.planned(machine, moves)
+            refused += debs.refusals(machine, move) if not left else ()
+            lines += packages.lines(move) if not refused else ()
+        except trial.TrialError as error:
+            refused.append(str(error))
     return {"changes": bool(kernel or moves or left), "lines": lines, "refused": refused, "hangs": kernel}
 
 

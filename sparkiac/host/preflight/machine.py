@@ -183,7 +183,7 @@ def check_facts(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
 def check_parameters(wanted: dict[str, list[str]], host: LocalHost) -> Iterator[CheckResult]:
     """Check that the running kernel has the declared parameters, and none that is no longer declared."""
     declared = wanted["declared"]
-    for text in software.parameter_faults(software.read(host), declared):
+    for text in software.parameter_faults(software.boot_parameters(host), declared):
         hint = "sparkiac os tries the declared parameters for one boot, and keeps or removes them"
         yield CheckResult("warn", "kernel parameters", text, " ".join(declared) or "none of sparkiac", hint)
 
